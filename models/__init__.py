@@ -1,0 +1,1 @@
+"""Designs, workloads and named scenarios, built on the public names of `sim` only."""

@@ -1,0 +1,1 @@
+"""ddbsim: a DynamoDB partition simulator."""

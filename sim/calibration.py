@@ -1,0 +1,235 @@
+"""What AWS does not publish: every estimate with its default, plausible range, unit, source and reason.
+
+A scenario may set any of them (``calibration = { base = "default", split_delay_s = 120 }``); a result always lists all in force,
+so that a figure which hangs on a guess can be seen to hang on it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One estimate.
+
+    Attributes
+    ----------
+    default : value in the set ``"default"``.
+    observed : value in the set ``"observed"`` (None: the default).
+    low, high : plausible range; a value outside is allowed and warned about.
+    minimum, maximum : what makes sense at all; a value outside is an error.
+    """
+
+    default: float | bool
+    unit: str
+    source: str
+    why: str
+    low: float
+    high: float
+    minimum: float = 0.0
+    maximum: float = math.inf
+    observed: float | bool | None = None
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the parameter is true or false rather than a number."""
+        return isinstance(self.default, bool)
+
+
+PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
+    {
+        "heat_trigger_fraction": Parameter(
+            default=0.85,
+            unit="fraction of a partition's ceiling",
+            source="F-PART-11, F-PART-12 (inferred)",
+            why="the service splits 'above a certain threshold'; a key written at 0.9 of the ceiling was split within ten minutes",
+            low=0.7,
+            high=1.0,
+            minimum=0.01,
+            maximum=1.0,
+        ),
+        "heat_window_s": Parameter(
+            default=300,
+            unit="s",
+            source="F-PART-12 (inferred)",
+            why="with the split delay it adds up to the eight minutes measured from saturation to relief",
+            low=60,
+            high=600,
+            minimum=60,
+        ),
+        "split_delay_s": Parameter(
+            default=180,
+            unit="s",
+            source="F-PART-11, F-PART-12 (inferred)",
+            why="a split 'normally takes minutes'",
+            low=60,
+            high=600,
+            minimum=1,
+        ),
+        "heat_splits_in_flight": Parameter(
+            default=1,
+            unit="splits per table or index",
+            source="F-PART-12 (inferred)",
+            why="published load tests show one partition more per step; unlimited heat splits would double a saturated table every 8 min",
+            low=1,
+            high=20,
+            minimum=0,
+        ),
+        "split_min_relief_fraction": Parameter(
+            default=0.02,
+            unit="fraction of the partition's traffic",
+            source="F-PART-13 (inferred)",
+            why="a cut that sheds less than this is declined: one item carries the heat, or the heat moves along",
+            low=0.005,
+            high=0.1,
+            minimum=0.0001,
+            maximum=0.5,
+        ),
+        "on_demand_scaling": Parameter(
+            default=True,
+            unit="switch",
+            source="F-OD-2, F-ADM-11",
+            why="false leaves an on-demand table to split for heat alone",
+            low=0,
+            high=1,
+        ),
+        "peak_sustained_s": Parameter(
+            default=900,
+            unit="s",
+            source="F-OD-3 (inferred)",
+            why="a peak counts once its least 60-s average was held so long; under 5 min contradicts the measured ramps",
+            low=300,
+            high=1800,
+            minimum=60,
+        ),
+        "max_throughput_burst_s": Parameter(
+            default=1,
+            unit="s of the maximum",
+            source="F-ADM-4 (documented as best effort, depth unpublished)",
+            why="an on-demand maximum is a target that burst may pass; how deep that burst is, AWS does not say",
+            low=1,
+            high=300,
+            minimum=1,
+        ),
+        "adaptive_gain": Parameter(
+            default=0.5,
+            unit="fraction of the refused rate given back per period",
+            source="F-ADM-6 (inferred)",
+            why="a proportional controller of unpublished gain",
+            low=0.1,
+            high=1.0,
+            minimum=0.01,
+            maximum=1.0,
+        ),
+        "adaptive_period_s": Parameter(
+            default=60,
+            unit="s",
+            source="F-ADM-6 (inferred)",
+            why="unpublished; 1 to 5 minutes are plausible",
+            low=60,
+            high=300,
+            minimum=60,
+        ),
+        "adaptive_lag_s": Parameter(
+            default=300,
+            unit="s",
+            source="F-ADM-6 (documented: 5 to 30 min)",
+            why="the boost of 2017 came minutes after the throttling that called for it",
+            low=300,
+            high=1800,
+        ),
+        "eventual_read_ceiling_factor": Parameter(
+            default=1.0,
+            observed=1.5,
+            unit="× 3,000 read units/s",
+            source="F-PART-16 (measured once: 4,500 eventual units/s on one key)",
+            why="any of three replicas may answer an eventually consistent read; documentation still says 3,000",
+            low=1.0,
+            high=1.5,
+            minimum=1.0,
+            maximum=3.0,
+        ),
+        "bucket_debt": Parameter(
+            default=False,
+            unit="switch",
+            source="case conformance-400kb-put-on-5wcu (undecided)",
+            why="true: an attempt passes as soon as any token is left and puts the bucket into debt",
+            low=0,
+            high=1,
+        ),
+    }
+)
+
+SETS = ("default", "observed")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One value for every parameter, and the set it started from. Read a parameter as an attribute: ``calibration.split_delay_s``."""
+
+    base: str
+    values: Mapping[str, float | bool]
+
+    def __getattr__(self, name: str) -> float:
+        # Only called for names that are not fields; switches read as True or False, which are numbers too.
+        values: Mapping[str, float | bool] = object.__getattribute__(self, "values")
+        try:
+            return values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getstate__(self) -> tuple[str, dict[str, float | bool]]:
+        return (self.base, dict(self.values))
+
+    def __setstate__(self, state: tuple[str, dict[str, float | bool]]) -> None:
+        object.__setattr__(self, "base", state[0])
+        object.__setattr__(self, "values", MappingProxyType(state[1]))
+
+    def outside_plausible(self) -> list[str]:
+        """Sentences about values outside their plausible range."""
+        return [
+            f"calibration.{name} = {value:g} is outside the plausible {p.low:g} to {p.high:g} {p.unit} ({p.source})"
+            for name, value in self.values.items()
+            if not (p := PARAMETERS[name]).is_switch and not p.low <= value <= p.high
+        ]
+
+
+def calibrate(base: str = "default", overrides: Mapping[str, float | bool] | None = None) -> Calibration:
+    """The calibration ``base`` with some parameters replaced.
+
+    Raises
+    ------
+    ValueError
+        An unknown set, an unknown parameter (with the nearest name), or a value that makes no sense for it.
+    """
+    if base not in SETS:
+        raise ValueError(f"no calibration set {base!r}; allowed: {', '.join(SETS)}")
+    values: dict[str, float | bool] = {}
+    for name, parameter in PARAMETERS.items():
+        use_observed = base == "observed" and parameter.observed is not None
+        values[name] = parameter.observed if use_observed else parameter.default  # type: ignore[assignment]  # not None: just tested
+    for name, value in (overrides or {}).items():
+        values[name] = _checked(name, value)
+    return Calibration(base, MappingProxyType(values))
+
+
+def _checked(name: str, value: float | bool) -> float | bool:
+    if name not in PARAMETERS:
+        near = difflib.get_close_matches(name, PARAMETERS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(PARAMETERS)}"
+        raise ValueError(f"no calibration parameter {name!r}{hint}")
+    parameter = PARAMETERS[name]
+    if parameter.is_switch:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} is a switch: true or false")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} is a finite number of {parameter.unit}")
+    if not parameter.minimum <= value <= parameter.maximum:
+        raise ValueError(f"{name} lies between {parameter.minimum:g} and {parameter.maximum:g} {parameter.unit}")
+    return value

@@ -1,0 +1,1 @@
+"""Files that users already have, turned into a scenario."""

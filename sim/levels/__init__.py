@@ -1,0 +1,1 @@
+"""Ways of moving the same traffic through the same mechanisms."""

@@ -1,0 +1,1 @@
+"""Functions of what was recorded, ignorant of how it came about."""
