@@ -253,6 +253,7 @@ def test_free_storage_is_shared_and_not_for_standard_ia() -> None:
 
 def test_a_global_table_writes_and_stores_in_every_region() -> None:  # F-PRICE-11
     written = on_demand_bill(write_units=1_000_000, storage_bytes=GB_BYTES, replicas=2, duration_s=730 * 3600)
+    assert written.total == 3 * usd("0.625") + 3 * usd("0.25")
     assert (written.table, written.storage) == (3 * usd("0.625"), 3 * usd("0.25"))
     before = on_demand_bill(sheet=BEFORE, write_units=1_000_000, replicas=1)
     assert before.table == 2 * usd("1.875")
@@ -449,6 +450,12 @@ def test_a_sheet_of_one_s_own_by_path(tmp_path: Path) -> None:
 def test_a_sheet_that_is_not_there(tmp_path: Path, name: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         load_sheet(name, folder=tmp_path)
+
+
+def test_a_sheet_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "picture.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"picture\.toml: the price sheet cannot be read: it is not UTF-8 text"):
+        load_sheet("picture.toml", folder=tmp_path)
 
 
 @pytest.mark.parametrize(
