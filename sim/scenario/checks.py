@@ -1,0 +1,377 @@
+"""What must hold between the parts of a scenario: names that are used exist, windows and quotas fit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
+from sim.names import AdmissionPolicy, IndexChange, Mode
+from sim.scenario.base import Place, listed, nearest, refusal
+from sim.scenario.csvfile import CsvProblem, check_series, check_weights
+from sim.scenario.fields import (
+    ChoiceField,
+    ClockField,
+    CsvField,
+    Field,
+    HashField,
+    SequenceField,
+    UniformField,
+    ZipfField,
+)
+from sim.scenario.rates import CsvRate
+from sim.scenario.table import index_names, unknown_index
+from sim.scenario.templates import fields_of
+from sim.scenario.traffic import Action, Traffic
+
+if TYPE_CHECKING:
+    from sim.scenario.scenario import Scenario
+
+Refused = list[tuple[Place, Any, Any]]
+
+PRICE_SHEETS = ("us-east-1", "us-east-1-2024-10")
+TICKS_MAX = 3650 * 86_400  # as many as ten years have seconds
+WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
+
+
+def cross_checks(scenario: Scenario) -> Refused:
+    """Everything that is wrong between parts of a scenario, each part being right in itself."""
+    return [refused for check in _CHECKS for refused in check(scenario)]
+
+
+def _is_whole(quotient: float) -> bool:
+    return round(quotient) >= 1 and abs(quotient - round(quotient)) <= WHOLE_TOLERANCE * max(1.0, quotient)
+
+
+def _times(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    tick, period = scenario.tick, scenario.period
+    if not (_is_whole(tick) if tick >= 1 else _is_whole(1 / tick)):
+        sentence = "must be a whole number of seconds, or a part of a second that divides it"
+        wrong.append((("tick",), tick, refusal(sentence, 'such as "1s", "500ms", "100ms", "60s"')))
+    elif not _is_whole(period / tick):
+        wrong.append((("tick",), tick, refusal(f"must divide period ({period:g} s)")))
+    elif scenario.duration / tick > TICKS_MAX:
+        sentence = f"the run would take {scenario.duration / tick:.3g} ticks; at most {TICKS_MAX:.3g} are simulated"
+        wrong.append((("tick",), tick, refusal(sentence, "a longer tick or a shorter duration")))
+    return wrong
+
+
+def _admission(scenario: Scenario) -> Refused:
+    if scenario.admission is AdmissionPolicy.INSTANT or scenario.table.mode is Mode.PROVISIONED:
+        return []
+    sentence = f"{scenario.admission} is for provisioned tables only; this table is {scenario.table.mode}"
+    return [(("admission",), str(scenario.admission), refusal(sentence, 'leave it out, or "instant"'))]
+
+
+def _prices(scenario: Scenario) -> Refused:
+    if scenario.prices in PRICE_SHEETS:
+        return []
+    try:
+        if (Path(scenario._base_dir) / scenario.prices).is_file():
+            return []
+    except (OSError, ValueError):
+        pass
+    sentence = f"no such price sheet; there are {listed(PRICE_SHEETS)}, or the path of a file of your own"
+    return [(("prices",), scenario.prices, refusal(sentence, nearest(scenario.prices, PRICE_SHEETS)))]
+
+
+def _fields(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    for name, field in scenario.fields.items():
+        if "{" in name or "}" in name or not name.strip():
+            wrong.append((("fields", name), name, refusal("a field's name must not be blank or contain braces")))
+        if isinstance(field, HashField):
+            place: Place = ("fields", name, "of")
+            if field.of not in scenario.fields:
+                wrong.append((place, field.of, _unknown_field(scenario, field.of)))
+            elif _hashes_itself(scenario.fields, name):
+                wrong.append((place, field.of, refusal(f"{name} would be a hash of itself")))
+        if isinstance(field, CsvField):
+            try:
+                check_weights(field)
+            except CsvProblem as problem:
+                wrong.append(_csv(("fields", name), field, problem))
+    return wrong
+
+
+def _hashes_itself(fields: Mapping[str, Field], name: str) -> bool:
+    seen: set[str] = set()
+    at = name
+    while isinstance(field := fields.get(at), HashField) and at not in seen:
+        seen.add(at)
+        at = field.of
+        if at == name:
+            return True
+    return False
+
+
+def _unknown_field(scenario: Scenario, name: str) -> Any:
+    return refusal(
+        f"no field {name!r} in [fields]; there are: {listed(scenario.fields)}", nearest(name, scenario.fields)
+    )
+
+
+def _csv(place: Place, value: CsvField | CsvRate, problem: CsvProblem) -> tuple[Place, Any, Any]:
+    return ((*place, problem.key), getattr(value, problem.key), refusal(problem.message, problem.hint))
+
+
+def _templates_of(scenario: Scenario) -> Iterator[tuple[Place, str]]:
+    table = scenario.table
+    holders: list[tuple[Place, Any]] = [(("table",), table)]
+    holders += [(("table", "gsi", index), gsi) for index, gsi in enumerate(table.gsi)]
+    holders += [(("table", "lsi", index), lsi) for index, lsi in enumerate(table.lsi)]
+    for index, traffic in enumerate(scenario.traffic):
+        holders.append((("traffic", index), traffic))
+        holders += [(("traffic", index, "actions", at), action) for at, action in enumerate(traffic.actions or ())]
+    for place, holder in holders:
+        for key in ("pk", "sk"):
+            template = getattr(holder, key, None)
+            if template is not None:
+                yield (*place, key), template
+
+
+def _templates(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    for place, template in _templates_of(scenario):
+        wrong += [
+            (place, template, _unknown_field(scenario, field))
+            for field in fields_of(template)
+            if field not in scenario.fields
+        ]
+        if place[-1] == "sk" and place[0] == "traffic" and scenario.table.sk is None:
+            wrong.append((place, template, refusal("the table has no sort key", "give table.sk a template")))
+    return wrong
+
+
+def _used_fields(scenario: Scenario) -> set[str]:
+    used = {field for _, template in _templates_of(scenario) for field in fields_of(template)}
+    waiting = list(used)
+    while waiting:
+        field = scenario.fields.get(waiting.pop())
+        if isinstance(field, HashField) and field.of not in used:
+            used.add(field.of)
+            waiting.append(field.of)
+    return used
+
+
+def _fixed_fields(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    used = _used_fields(scenario)
+    for index, traffic in enumerate(scenario.traffic):
+        for key in ("where", "was"):
+            fixed: Mapping[str, str | int] = getattr(traffic, key)
+            for name, value in fixed.items():
+                place: Place = ("traffic", index, key, name)
+                if name not in scenario.fields:
+                    wrong.append((place, value, _unknown_field(scenario, name)))
+                elif name not in used:
+                    wrong.append(
+                        (place, value, refusal(f"no key template uses the field {name!r}; fixing it does nothing"))
+                    )
+                elif (impossible := _impossible(scenario.fields[name], value)) is not None:
+                    wrong.append((place, value, impossible))
+                elif (other := _wrong_hash(scenario.fields, fixed, name)) is not None:
+                    wrong.append((place, value, other))
+        if traffic.was and not _changes_a_key(traffic):
+            sentence = 'is for writes that change an index key: touches = { INDEX = "key-changed" }'
+            wrong.append((("traffic", index, "was"), traffic.was, refusal(sentence)))
+    return wrong
+
+
+def _changes_a_key(traffic: Traffic) -> bool:
+    return any(
+        isinstance(touches, Mapping) and IndexChange.KEY_CHANGED in touches.values()
+        for touches in (traffic.touches, *(action.touches for action in traffic.actions or ()))
+    )
+
+
+def _impossible(field: Field, value: str | int) -> Any:
+    """Why a field never has a value, or None if it can."""
+    match field:
+        case ChoiceField() if value not in field.weights:
+            return refusal(f"no such value; the field has: {listed(field.weights)}", nearest(value, field.weights))
+        case UniformField() | ZipfField() | HashField() if not isinstance(value, int) or not value < field.count:
+            return refusal(f"must be a whole number from 0 to {field.count - 1}")
+        case SequenceField() if not isinstance(value, int):
+            return refusal("must be a whole number from 0")
+        case ClockField() if not isinstance(value, str):
+            return refusal("must be a text, as the clock's format writes it")
+        case CsvField():
+            try:
+                values = check_weights(field)[0]
+            except CsvProblem:
+                return None  # told where the field stands
+            if str(value) not in values:
+                return refusal(
+                    f"no such value in column {field.value!r} of {field.path}", nearest(value, values[:10_000])
+                )
+    return None
+
+
+def _wrong_hash(fields: Mapping[str, Field], fixed: Mapping[str, str | int], name: str) -> Any:
+    field = fields[name]
+    if not isinstance(field, HashField) or field.of not in fixed:
+        return None
+    hashed = int(hashlib.md5(str(fixed[field.of]).encode(), usedforsecurity=False).hexdigest(), 16) % field.count
+    if fixed[name] == hashed:
+        return None
+    return refusal(f"is the hash of {field.of}, which is fixed too: it can only be {hashed}")
+
+
+def _traffic(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    names: list[str] = []
+    if not scenario.traffic:
+        wrong.append((("traffic",), None, refusal("no [[traffic]]: say what comes at the table")))
+    for index, traffic in enumerate(scenario.traffic):
+        place: Place = ("traffic", index)
+        if traffic.name in names:
+            sentence = f"names of patterns must differ; traffic[{names.index(traffic.name)}] has this one"
+            wrong.append(((*place, "name"), traffic.name, refusal(sentence)))
+        names.append(traffic.name)
+        if traffic.starts >= scenario.duration:
+            sentence = f"must lie within the run, before {scenario.duration:g} s"
+            wrong.append(((*place, "starts"), traffic.starts, refusal(sentence)))
+        if traffic.ends is not None and traffic.ends > scenario.duration:
+            sentence = f"must lie within the run, at most {scenario.duration:g} s"
+            wrong.append(((*place, "ends"), traffic.ends, refusal(sentence, "leave it out for the run's end")))
+        partitions = scenario.table.partitions
+        if traffic.partition is not None and partitions is not None and traffic.partition >= partitions:
+            sentence = f"the table starts with {partitions} partitions, numbered 0 to {partitions - 1}"
+            wrong.append(((*place, "partition"), traffic.partition, refusal(sentence)))
+        if isinstance(traffic.rate, CsvRate):
+            try:
+                check_series(traffic.rate)
+            except CsvProblem as problem:
+                wrong.append(_csv((*place, "rate"), traffic.rate, problem))
+        wrong += _reads_index(scenario, traffic, place)
+        wrong += _touches_indexes(scenario, traffic, place)
+        for at, action in enumerate(traffic.actions or ()):
+            wrong += _touches_indexes(scenario, action, (*place, "actions", at))
+        wrong += _scatters(scenario, traffic, place)
+    return wrong
+
+
+def _reads_index(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
+    is_local = traffic.index in {lsi.name for lsi in scenario.table.lsi}
+    if traffic.fetches and not is_local:
+        sentence = "is for a Query on a local secondary index; a global one gives its projection only"
+        return [((*place, "fetches"), True, refusal(sentence))]
+    if traffic.index is None:
+        return []
+    if traffic.index not in index_names(scenario.table):
+        return [((*place, "index"), traffic.index, unknown_index(scenario.table, traffic.index))]
+    if traffic.consistent and not is_local:
+        sentence = "a global secondary index has eventually consistent reads only"
+        return [((*place, "consistent"), True, refusal(sentence))]
+    return []
+
+
+def _touches_indexes(scenario: Scenario, writer: Traffic | Action, place: Place) -> Refused:
+    if isinstance(writer.touches, str):
+        return []
+    known = index_names(scenario.table)
+    wrong: Refused = []
+    for at, name in enumerate(writer.touches):
+        if name not in known:
+            inner: str | int = name if isinstance(writer.touches, Mapping) else at
+            wrong.append(((*place, "touches", inner), name, unknown_index(scenario.table, name)))
+    return wrong
+
+
+def _scatters(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
+    if traffic.scatter is None:
+        return []
+    field = scenario.fields.get(traffic.scatter)
+    if field is None:
+        return [((*place, "scatter"), traffic.scatter, _unknown_field(scenario, traffic.scatter))]
+    if isinstance(field, SequenceField | ClockField):
+        sentence = f"{traffic.scatter} is a {field.kind} field; only a field with so many values can be scattered over"
+        return [((*place, "scatter"), traffic.scatter, refusal(sentence))]
+    return []
+
+
+def _follows(scenario: Scenario) -> Refused:
+    leader = {traffic.name: traffic.follows.traffic for traffic in scenario.traffic if traffic.follows is not None}
+    names = [traffic.name for traffic in scenario.traffic]
+    wrong: Refused = []
+    for index, traffic in enumerate(scenario.traffic):
+        if traffic.follows is None:
+            continue
+        place: Place = ("traffic", index, "follows", "traffic")
+        given = traffic.follows.traffic
+        if given not in names:
+            sentence = f"no pattern {given!r}; there are: {listed(names)}"
+            wrong.append((place, given, refusal(sentence, nearest(given, names))))
+            continue
+        at, seen = traffic.name, set[str]()
+        while at in leader and at not in seen:
+            seen.add(at)
+            at = leader[at]
+        if at == traffic.name and seen:
+            wrong.append((place, given, refusal(f"{traffic.name} would follow itself")))
+    return wrong
+
+
+def _quotas(scenario: Scenario) -> Refused:
+    if scenario.table.mode is not Mode.PROVISIONED:
+        return []
+    wrong: Refused = []
+    account, table = scenario.account, scenario.table
+    for dimension, quota_of_account in (("read", ACCOUNT_QUOTA_READ_PER_S), ("write", ACCOUNT_QUOTA_WRITE_PER_S)):
+        key = f"{dimension}_capacity"
+        quota = getattr(account, f"table_{dimension}")
+        total = 0.0
+        holders: list[tuple[Place, Any]] = [(("table",), table)]
+        holders += [(("table", "gsi", index), gsi) for index, gsi in enumerate(table.gsi)]
+        for place, holder in holders:
+            capacity = getattr(holder, key) or 0.0
+            total += capacity
+            if capacity > quota:
+                sentence = f"is above the quota of one table or index, {quota:,.10g} units per second"
+                hint = f"AWS raises it on request: [account] table_{dimension} = {capacity:.10g}"
+                wrong.append(((*place, key), capacity, refusal(sentence, hint)))
+        asked = getattr(account, f"account_{dimension}")
+        most = max(quota_of_account, quota) if asked is None else asked
+        if total > most and not wrong:
+            sentence = (
+                f"with the indexes it is {total:,.10g}, above the account's quota of {most:,.10g} units per second"
+            )
+            hint = f"AWS raises it on request: [account] account_{dimension} = {total:.10g}"
+            wrong.append((("table", key), getattr(table, key), refusal(sentence, hint)))
+    return wrong
+
+
+def _events(scenario: Scenario) -> Refused:
+    wrong: Refused = []
+    global_names = [gsi.name for gsi in scenario.table.gsi]
+    for index, event in enumerate(scenario.event):
+        if event.at > scenario.duration:
+            sentence = f"must lie within the run, at most {scenario.duration:g} s"
+            wrong.append((("event", index, "at"), event.at, refusal(sentence)))
+        if event.index is not None and event.index not in global_names:
+            sentence = f"no global secondary index {event.index!r}; there are: {listed(global_names)}"
+            wrong.append(
+                (("event", index, "index"), event.index, refusal(sentence, nearest(event.index, global_names)))
+            )
+    for index, alarm in enumerate(scenario.alarm):
+        if alarm.index is not None and alarm.index not in index_names(scenario.table):
+            wrong.append((("alarm", index, "index"), alarm.index, unknown_index(scenario.table, alarm.index)))
+    return wrong
+
+
+_CHECKS: tuple[Callable[[Scenario], Refused], ...] = (
+    _times,
+    _admission,
+    _prices,
+    _fields,
+    _templates,
+    _fixed_fields,
+    _traffic,
+    _follows,
+    _quotas,
+    _events,
+)

@@ -1,0 +1,157 @@
+"""How many requests come per second, over time: a number, steps, or a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Discriminator, GetJsonSchemaHandler, Tag, model_validator
+from pydantic import Field as Key
+from pydantic_core import CoreSchema
+
+from sim.scenario.base import Place, Value, refusal, refuse_all
+from sim.scenario.fields import FileValue, kind_tag
+from sim.scenario.leaves import (
+    RATE_MAX_PER_S,
+    Leaf,
+    Name,
+    PerSecond,
+    PositiveSeconds,
+    Seconds,
+    TimeOfDay,
+    number,
+    seconds_of,
+    word,
+)
+
+DIURNAL_PEAK_MAX = 2.0  # × mean: a sinusoid with a higher peak would go below zero at night
+
+_per_second = number(0, RATE_MAX_PER_S, "requests per second")
+
+
+def _steps(value: Any) -> tuple[tuple[float, float], ...]:
+    shape = 'must be a list of [time, rate] pairs, such as [["0s", 100], ["10m", 1000]]'
+    if not isinstance(value, list | tuple) or not value:
+        raise refusal(shape)
+    wrong: list[tuple[Place, Any, Any]] = []
+    steps: list[tuple[float, float]] = []
+    for index, step in enumerate(value):
+        if not isinstance(step, list | tuple) or len(step) != 2:
+            wrong.append(((index,), step, refusal("must be a pair: [time, rate]")))
+            continue
+        pair = []
+        for position, check in enumerate((seconds_of, _per_second.check)):
+            try:
+                pair.append(check(step[position]))
+            except Exception as error:
+                wrong.append(((index, position), step[position], error))
+        if len(pair) == 2:
+            if steps and pair[0] <= steps[-1][0]:
+                sentence = f"times must increase strictly; the step before is at {steps[-1][0]:g} s"
+                wrong.append(((index, 0), step[0], refusal(sentence)))
+            steps.append((pair[0], pair[1]))
+    refuse_all("steps", wrong)
+    return tuple(steps)
+
+
+class StepsRate(Value):
+    """Steps that hold: ``[["0s", 100], ["10m", 1000]]``.
+
+    Attributes
+    ----------
+    steps : (at_s, requests per second), times strictly increasing; before the first step the rate is 0, after the
+        last it holds.
+    """
+
+    kind: Annotated[Literal["steps"], word(["steps"])] = "steps"
+    steps: Annotated[tuple[tuple[float, float], ...], Leaf(_steps, {})]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, data: Any) -> Any:
+        return {"steps": data} if isinstance(data, list | tuple) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        time = {"type": ["number", "string"]}
+        pair = {"type": "array", "prefixItems": [time, dict(_per_second.schema)], "minItems": 2, "maxItems": 2}
+        return {"type": "array", "items": pair, "minItems": 1}
+
+
+class RampRate(Value):
+    """A straight line from ``from_`` to ``to`` requests per second over ``over`` seconds; then it holds ``to``."""
+
+    kind: Annotated[Literal["ramp"], word(["ramp"])] = "ramp"
+    from_: PerSecond = Key(alias="from")
+    to: PerSecond
+    over: PositiveSeconds
+
+
+class SpikeRate(Value):
+    """``base`` requests per second, and ``peak`` from ``at`` for ``lasting`` seconds (rectangular)."""
+
+    kind: Annotated[Literal["spike"], word(["spike"])] = "spike"
+    base: PerSecond
+    peak: PerSecond
+    at: Seconds
+    lasting: PositiveSeconds
+
+
+class DiurnalRate(Value):
+    """A sinusoid over the day.
+
+    Attributes
+    ----------
+    mean : requests per second, averaged over the day.
+    peak : requests per second at ``peak_at``; from ``mean`` to twice ``mean``.
+    peak_at : UTC time of day, in seconds since midnight (``"14:30"`` or ``"14h30m"`` in a file).
+    """
+
+    kind: Annotated[Literal["diurnal"], word(["diurnal"])] = "diurnal"
+    mean: PerSecond
+    peak: PerSecond
+    peak_at: TimeOfDay
+
+    @model_validator(mode="after")
+    def _stays_above_zero(self) -> DiurnalRate:
+        if not self.mean <= self.peak <= DIURNAL_PEAK_MAX * self.mean:
+            sentence = f"must be from mean ({self.mean:g}) to 2 × mean ({DIURNAL_PEAK_MAX * self.mean:g})"
+            refuse_all("rate", [(("peak",), self.peak, refusal(sentence))])
+        return self
+
+
+class CsvRate(FileValue):
+    """A measured rate: columns ``time`` and ``value`` of a CSV file, each value held until the next row.
+
+    `read_series` reads it. ``per`` says whether values are requests per second (``"second"``) or counts per row.
+    """
+
+    kind: Annotated[Literal["csv"], word(["csv"])] = "csv"
+    path: Name
+    time: Name
+    value: Name
+    per: Annotated[Literal["second", "row"], word(["second", "row"])] = "second"
+
+
+Rate: TypeAlias = float | StepsRate | RampRate | SpikeRate | DiurnalRate | CsvRate
+
+
+def _rate_tag(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "<steps>"
+    if isinstance(value, Mapping) and value.get("kind") == "steps":
+        return "<steps, written as a list of [time, rate] pairs>"
+    if isinstance(value, Mapping | Value):
+        return kind_tag(value)
+    return "<number>"
+
+
+TaggedRate = Annotated[
+    Annotated[float, _per_second, Tag("<number>")]
+    | Annotated[StepsRate, Tag("<steps>")]
+    | Annotated[RampRate, Tag("<ramp>")]
+    | Annotated[SpikeRate, Tag("<spike>")]
+    | Annotated[DiurnalRate, Tag("<diurnal>")]
+    | Annotated[CsvRate, Tag("<csv>")],
+    Discriminator(_rate_tag),
+]

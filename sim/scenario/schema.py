@@ -1,0 +1,41 @@
+"""The JSON Schema of the scenario format, for editors that complete and check TOML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.scenario.scenario import Scenario
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a scenario file."""
+    schema = Scenario.model_json_schema(by_alias=True)
+    definitions = {name: _tidy(item) for name, item in schema.pop("$defs").items()}
+    top = _tidy(schema)
+    top["required"] = ["format", *[key for key in top["required"] if key != "format"], "traffic"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ddbsim scenario, format 1",
+        **{key: item for key, item in top.items() if key != "title"},
+        "$defs": definitions,
+    }
+
+
+def _tidy(value: Any) -> Any:
+    """Without what only Python needs: null for "unset" (TOML has none), and generated titles."""
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = value.get("anyOf")
+    if isinstance(members, list) and {"type": "null"} in members:
+        kept = [item for item in members if item != {"type": "null"}]
+        outside = {key: item for key, item in value.items() if key not in {"anyOf", "title"}}
+        if outside.get("default", 0) is None:
+            del outside["default"]
+        value = {**outside, **kept[0]} if len(kept) == 1 else {**outside, "anyOf": kept}
+    return {
+        key: {name: _tidy(item) for name, item in member.items()} if key == "properties" else _tidy(member)
+        for key, member in value.items()
+        if not (key == "title" and isinstance(member, str))
+    }

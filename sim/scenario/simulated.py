@@ -1,0 +1,153 @@
+"""What the format knows and this version does not act on yet: refused, each with a cure. Rows leave as mechanisms come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sim.errors import ScenarioError
+from sim.limits import PAGE_BYTES
+from sim.names import PAGED_OPERATIONS, Level, RetryMode
+from sim.scenario.base import Found, Place, shown
+from sim.scenario.scenario import Scenario
+from sim.scenario.traffic import Traffic
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotYet:
+    """One thing that is not simulated yet.
+
+    Attributes
+    ----------
+    path : where it stands; ``[]`` is each element of a list: ``traffic[].client.retry``.
+    applies : whether the value there is one; by default, whether there is one at all.
+    what : how the sentence names it. "": by its key.
+    at : the key below ``path`` to report.
+    cure : what to do instead.
+    """
+
+    path: str
+    cure: str
+    applies: Callable[[Any], bool] = bool
+    what: str = ""
+    at: str = ""
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None
+
+
+def _walks_pages(traffic: Traffic) -> bool:
+    """Whether one request of a Query or Scan may take more than one page; reaching `Limit` exactly leaves one more."""
+    if traffic.operation not in PAGED_OPERATIONS or traffic.pages == 1:
+        return False
+    return traffic.items * traffic.item_bytes > PAGE_BYTES or (
+        traffic.limit is not None and traffic.limit <= traffic.items
+    )
+
+
+_OPEN_LOOP = "give the pattern a rate"
+_WITHOUT_INDEXES = "run with --without-indexes to leave out global secondary indexes and what reads them"
+_WITHOUT_AUTOSCALING = "run with --without-autoscaling: capacity then stays as provisioned"
+_ONE_PAGE = "pages = 1 simulates one page per request"
+
+NOT_YET: tuple[NotYet, ...] = (
+    NotYet(
+        path="level",
+        applies=lambda level: level is Level.REQUEST,
+        what='level "request"',
+        cure='leave it out, or level = "flow"',
+    ),
+    NotYet(path="traffic[].threads", applies=_is_set, what="a closed loop (threads)", cure=_OPEN_LOOP),
+    NotYet(path="traffic[].follows", applies=_is_set, cure=_OPEN_LOOP),
+    NotYet(
+        path="traffic[].client.retry",
+        applies=lambda retry: retry is not RetryMode.NONE,
+        what="retrying",
+        cure='leave it out, or retry = "none": each throttled attempt is then a failed request',
+    ),
+    *(
+        NotYet(path=f"traffic[].client.{key}", applies=_is_set, cure="leave it out")
+        for key in (
+            "max_attempts",
+            "base_delay",
+            "max_delay",
+            "delays",
+            "timeout",
+            "circuit_breaker",
+            "rate_limit",
+            "retry_unprocessed",
+        )
+    ),
+    NotYet(path="traffic[].index", applies=_is_set, what="reading an index", cure=_WITHOUT_INDEXES),
+    NotYet(path="traffic[].scatter", applies=_is_set, cure="leave it out, and multiply the rate by its values"),
+    NotYet(
+        path="traffic[].segments",
+        applies=lambda segments: segments > 1,
+        what="a parallel Scan (segments)",
+        cure="leave it out, and multiply the rate by the segments",
+    ),
+    NotYet(path="traffic[].fetches", cure="leave it out"),
+    NotYet(path="traffic[].until", applies=_is_set, cure=_ONE_PAGE),
+    NotYet(
+        path="traffic[]",
+        at="pages",
+        applies=_walks_pages,
+        what="a walk of more than one page (items × item_bytes over 1 MB, or items not below limit)",
+        cure=_ONE_PAGE,
+    ),
+    NotYet(path="traffic[].page_delay", applies=_is_set, cure="leave it out"),
+    NotYet(path="traffic[].cursor", applies=_is_set, cure="leave it out"),
+    NotYet(
+        path="table.autoscaling",
+        applies=_is_set,
+        what="auto scaling",
+        cure=_WITHOUT_AUTOSCALING,
+    ),
+    NotYet(path="table.collection_bytes", applies=_is_set, cure="leave it out"),
+    NotYet(path="table.gsi", what="a global secondary index", cure=_WITHOUT_INDEXES),
+    NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
+    NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
+    NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
+    NotYet(path="event", what="an UpdateTable in the middle of the run ([[event]])", cure="leave it out"),
+    NotYet(path="alarm", what="an alarm ([[alarm]])", cure="leave it out"),
+)
+
+
+def unsimulated(scenario: Scenario) -> list[Found]:
+    """Everything in a scenario that this version does not act on."""
+    return [found for rule in NOT_YET for found in _found(rule, scenario)]
+
+
+def refuse_unsimulated(scenario: Scenario) -> None:
+    """Raise `ScenarioError` if a scenario asks for what this version does not act on."""
+    if found := unsimulated(scenario):
+        raise ScenarioError([one.problem("scenario") for one in found])
+
+
+def _found(rule: NotYet, scenario: Scenario) -> Iterator[Found]:
+    for place, value in _values_at(scenario, rule.path.replace("[]", ".[]").split(".")):
+        if rule.applies(value):
+            full = (*place, rule.at) if rule.at else place
+            named = rule.what or f"`{full[-1]}`"
+            given = getattr(value, rule.at) if rule.at else value
+            is_table = not isinstance(given, str | int | float)
+            yield Found(
+                full,
+                f"{named} is understood but not simulated yet in this version",
+                "" if is_table else shown(given),
+                rule.cure,
+            )
+
+
+def _values_at(value: Any, parts: list[str], place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    if not parts:
+        yield place, value
+    elif value is None:
+        return
+    elif parts[0] == "[]":
+        for index, item in enumerate(value):
+            yield from _values_at(item, parts[1:], (*place, index))
+    else:
+        yield from _values_at(getattr(value, parts[0]), parts[1:], (*place, parts[0]))
