@@ -46,7 +46,7 @@ def nearest(word: object, words: Iterable[str]) -> str:
 
 def listed(words: Iterable[str], most: int = 16) -> str:
     """Words as a list in a sentence; a long one is cut."""
-    known = list(words)
+    known = [word[:SHOWN_CHARACTERS_MAX] for word in words]
     rest = "" if len(known) <= most else f" and {len(known) - most} more"
     return ", ".join(known[:most]) + rest if known else "none"
 
@@ -66,6 +66,8 @@ def shown(value: object) -> str:
         text = shown(
             {name: getattr(value, name) for name in type(value).model_fields if name in value.model_fields_set}
         )
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        text = str(int(value))
     else:
         try:
             text = str(value)
@@ -82,7 +84,7 @@ def path_of(place: Iterable[str | int]) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         else:
-            key = part if _PLAIN_KEY.match(part) else shown(part)
+            key = part if _PLAIN_KEY.match(part) and len(part) <= SHOWN_CHARACTERS_MAX else shown(part)
             path += f".{key}" if path else key
     return path
 
@@ -126,7 +128,7 @@ def found_in(error: ValidationError) -> list[Found]:
             Found(
                 place_of(detail["loc"]),
                 str(context["message"]) if is_ours else detail["msg"],
-                "" if is_missing else shown(detail["input"]),
+                "" if is_missing or detail["input"] is None else shown(detail["input"]),
                 str(context.get("hint", "")) if is_ours else "",
             )
         )
@@ -136,6 +138,8 @@ def found_in(error: ValidationError) -> list[Found]:
 def _in_plain_words(cls: type[BaseModel], detail: ErrorDetails) -> InitErrorDetails:
     kind = detail["type"]
     context = detail.get("ctx", {})
+    place = detail["loc"]
+    given = detail["input"]
     missing = False
     if kind == "refused":
         error = PydanticCustomError("refused", "{message}", context)
@@ -149,9 +153,10 @@ def _in_plain_words(cls: type[BaseModel], detail: ErrorDetails) -> InitErrorDeta
     elif kind == "union_tag_invalid":
         kinds = re.findall(r"<([^<>]*)>", context.get("expected_tags", ""))
         given = str(context.get("tag", "")).strip("<>")
-        error = refusal(f"no such kind {given!r}; allowed: {listed(kinds)}", nearest(given, kinds))
+        place = (*place, "kind")
+        error = refusal(f"must be one of {listed(repr(kind) for kind in kinds)}", nearest(given, kinds))
     elif kind == "union_tag_not_found":
-        error = refusal("must be a table with a `kind`, such as { kind = … }")
+        error = refusal('must be a table with a kind, such as { kind = "uniform", count = 100 }')
     elif kind in {"tuple_type", "list_type"}:
         error = refusal("must be a list, such as [ … ]")
     elif kind in {"model_type", "dict_type", "mapping_type", "model_attributes_type", "dict_attributes_type"}:
@@ -160,7 +165,7 @@ def _in_plain_words(cls: type[BaseModel], detail: ErrorDetails) -> InitErrorDeta
         error = refusal(detail["msg"])
     if missing:
         error = PydanticCustomError("refused", "{message}", {"message": error.message(), "hint": "", "missing": True})
-    return InitErrorDetails(type=error, loc=detail["loc"], input=detail["input"])
+    return InitErrorDetails(type=error, loc=place, input=given)
 
 
 class Value(BaseModel):

@@ -62,9 +62,9 @@ def as_number(value: Any) -> float | None:
 
 
 def plain(value: float) -> str:
-    """A bound in a sentence: 1e+15 is written 1e15."""
-    text = f"{value:,.10g}" if abs(value) < 1e9 else f"{value:.10g}"
-    return text.replace("e+", "e")
+    """A bound in a sentence: thousands with commas, 10**15 as 1e15."""
+    exponent = round(math.log10(value)) if value >= 1e9 else 0
+    return f"1e{exponent}" if exponent and value == 10**exponent else f"{value:,}" if value >= 1e9 else f"{value:,.10g}"
 
 
 def number(low: float, high: float, unit: str = "", *, above: bool = False) -> Leaf:

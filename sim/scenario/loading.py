@@ -19,15 +19,17 @@ from sim.scenario.simulated import unsimulated
 
 FILE_BYTES_MAX = 10 * 1024**2
 DEPTH_MAX = 30  # of nested tables and lists; the format needs 6
+PROBLEMS_MAX = 100  # told one by one
 ROUNDS_MAX = 8  # of setting aside what is wrong to see what else is
 
 # A stand-in for what is required and wrong, so that the rest can be looked at too.
 _STAND_INS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("format",), 1),
     (("duration",), 3650 * 86_400),
-    (("table",), {"name": "?", "pk": "?", "mode": "on-demand"}),
+    (("table",), {"name": "?", "pk": "?", "sk": "?", "mode": "on-demand"}),
     (("table", "name"), "?"),
     (("table", "pk"), "?"),
+    (("table", "sk"), "?"),
     (("table", "mode"), "on-demand"),
     (("table", "read_capacity"), 1),
     (("table", "write_capacity"), 1),
@@ -121,8 +123,10 @@ def from_dict(
     overridden: list[Place] = []
     wrong_overrides: list[Found] = []
     for path, text in overrides:
-        place, wrong = apply_override(document, str(path), str(text))
+        changed = _copy(document)
+        place, wrong = apply_override(changed, str(path), str(text))
         if wrong is None:
+            document = changed
             overridden.append(place)
         else:
             wrong_overrides.append(wrong)
@@ -131,9 +135,12 @@ def from_dict(
     scenario = _validated(document, {"base_dir": str(base_dir or "")}, found, _listed_names(document))
     found.sort(key=lambda one: _position(one.place, positions))
     problems = [one.problem("--set") for one in wrong_overrides]
-    for one in found:
+    for one in found[:PROBLEMS_MAX]:
+        one.value = _as_written(one, document)
         is_overridden = any(one.place[: len(place)] == place for place in overridden)
         problems.append(one.problem("--set" if is_overridden else source))
+    if len(found) > PROBLEMS_MAX:
+        problems.append(Problem(source=source, path="", message=f"and {len(found) - PROBLEMS_MAX} more problems"))
     if problems or scenario is None:
         raise ScenarioError(problems)
     scenario._notes = tuple(notes)
@@ -198,7 +205,7 @@ def _validated(
         else:
             new = unsimulated(scenario)
         found += [_named(one, names) for one in new if not _hidden(one.place, broken)]
-        if scenario is not None:
+        if scenario is not None or len(found) > PROBLEMS_MAX:
             break
         rest = _copy(rest)
         for one in new:
@@ -210,7 +217,7 @@ def _validated(
 def _hidden(place: Place, broken: list[Place]) -> bool:
     """Whether a problem follows from one that is told already."""
     for other in broken:
-        if other and other[-1] in _DECISIVE and place[: len(other) - 1] == other[:-1]:
+        if other and other[-1] in _DECISIVE and place[: len(other) - 1] == other[:-1] and place[-1] not in {"pk", "sk"}:
             return True
         short = min(len(place), len(other))
         if place[:short] == other[:short]:
@@ -276,6 +283,14 @@ def _named(found: Found, names: Mapping[int, str]) -> Found:
         if name:
             found.message = f"{found.message} [pattern {shown(name)}]"
     return found
+
+
+def _as_written(found: Found, document: Any) -> str:
+    """The value as the file has it ("10m", not 600), if it is there."""
+    value = document
+    for part in found.place:
+        value = _inside(value, part)
+    return found.value if value is None or not found.value else shown(value)
 
 
 def _positions(value: Any, place: Place) -> Iterator[tuple[Place, tuple[int, ...]]]:

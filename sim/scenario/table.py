@@ -136,8 +136,8 @@ class Table(Value):
             wrong += _capacities(gsi, self.mode, ("gsi", index))
         wrong += _index_names(self)
         if self.lsi and self.sk is None:
-            sentence = "a local secondary index needs a table with a sort key"
-            wrong.append((("lsi",), None, refusal(sentence, "give table.sk a template")))
+            sentence = "is missing: a local secondary index needs a table with a sort key"
+            wrong.append((("sk",), None, refusal(sentence, "give table.sk a template")))
         for key, most in (("gsi", GSI_MAX), ("lsi", LSI_MAX)):
             if len(getattr(self, key)) > most:
                 wrong.append(((key,), len(getattr(self, key)), refusal(f"a table has at most {most} of these")))

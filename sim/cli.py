@@ -1,0 +1,442 @@
+"""The command line: `ddbsim run`, `compare`, `check`, `schema`, `import`, `version`.
+
+Exit codes: 0 ran; 2 the input is wrong; 1 a fault of the program itself, or a limit set on the command line was passed.
+Heavy modules are imported inside the commands, so that `--help` and `check` answer at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shlex
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from sim.errors import InputError, Problem, ScenarioError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sim.scenario import Scenario
+
+P = ParamSpec("P")
+
+EXIT_FAULT = 1
+EXIT_LIMIT_PASSED = 1
+EXIT_WRONG_INPUT = 2
+EXIT_INTERRUPTED = 130
+PROGRESS_AFTER_S = 2.0
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+
+app = typer.Typer(
+    name="ddbsim",
+    help="A DynamoDB partition simulator: see which partition, key or index throttles, when and why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_settings = {"debug": False}
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a fault of ddbsim itself.")] = False,
+) -> None:
+    _settings["debug"] = debug
+
+
+def _answers(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn whatever a command raises into a message and an exit code."""
+
+    @functools.wraps(command)
+    def answer(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*args, **options)
+            sys.stdout.flush()
+        except typer.Exit:
+            raise
+        except BrokenPipeError:
+            _leave_quietly()
+            raise typer.Exit(0) from None
+        except InputError as error:
+            for problem in error.problems:
+                _say(str(problem))
+            raise typer.Exit(EXIT_WRONG_INPUT) from None
+        except KeyboardInterrupt:
+            _say("interrupted")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except Exception as error:
+            _say_fault(error)
+            raise typer.Exit(EXIT_FAULT) from None
+
+    return answer
+
+
+def _say(line: str) -> None:
+    print(line.encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+
+
+def _say_fault(error: Exception) -> None:
+    if _settings["debug"]:
+        traceback.print_exception(error, file=sys.stderr)
+    _say(f"ddbsim: {type(error).__name__}: {error}")
+    again = "" if _settings["debug"] else f" ddbsim --debug {shlex.join(sys.argv[1:])} shows where."
+    _say(f"This is a fault of ddbsim, not of your input.{again}")
+
+
+def _leave_quietly() -> None:
+    """The reader of our output has gone; Python must not complain about it when it flushes at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # lives until the process ends
+
+
+def _wrong(source: str, message: str, *, value: str = "", hint: str = "") -> ScenarioError:
+    return ScenarioError([Problem(source=source, path="", message=message, value=value, hint=hint)])
+
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
+FilesArgument = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Two or more scenario files.", show_default=False)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else on it.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change one value: table.write_capacity=200, traffic[0].rate=50, traffic.NAME.rate=50. May be repeated.",
+        show_default=False,
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="The run's randomness.", show_default=False)]
+LevelOption = Annotated[
+    str | None, typer.Option("--level", metavar="flow|request", help="How traffic is moved.", show_default=False)
+]
+WithoutIndexesOption = Annotated[
+    bool, typer.Option("--without-indexes", help="Leave out global secondary indexes and what reads them.")
+]
+WithoutAutoscalingOption = Annotated[
+    bool, typer.Option("--without-autoscaling", help="Leave out auto scaling: capacity stays as provisioned.")
+]
+NoProgressOption = Annotated[bool, typer.Option("--no-progress", help="No progress bar on standard error.")]
+FailOverOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-over",
+        metavar="SHARE",
+        help="Exit with 1 if more than this share of attempts was throttled: 1% or 0.01.",
+        show_default=False,
+    ),
+]
+
+
+@app.command()
+@_answers
+def run(
+    file: FileArgument,
+    as_json: JsonOption = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="OUT.png", help="Save the picture of the run.", show_default=False)
+    ] = None,
+    settings: SetOption = None,
+    seed: SeedOption = None,
+    level: LevelOption = None,
+    fail_over: FailOverOption = None,
+    without_indexes: WithoutIndexesOption = False,
+    without_autoscaling: WithoutAutoscalingOption = False,
+    no_progress: NoProgressOption = False,
+) -> None:
+    """Run a scenario and report what throttled, when and why."""
+    limit = _share(fail_over)
+    _check_plot(plot)
+    scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
+    result = _run(scenario, show_progress=not no_progress)
+    if plot is not None:
+        from sim.results.plots import save_run
+
+        with _writing(plot):
+            save_run(result, plot)
+    if as_json:
+        _print_json(result.to_dict())
+    else:
+        from sim.results.report import print_report
+
+        print_report(result, _console())
+    _fail_over(limit, [(str(file), result)])
+
+
+@app.command()
+@_answers
+def compare(
+    files: FilesArgument,
+    as_json: JsonOption = False,
+    settings: SetOption = None,
+    seed: SeedOption = None,
+    level: LevelOption = None,
+    fail_over: FailOverOption = None,
+    without_indexes: WithoutIndexesOption = False,
+    without_autoscaling: WithoutAutoscalingOption = False,
+    no_progress: NoProgressOption = False,
+) -> None:
+    """Run scenarios and show them side by side."""
+    limit = _share(fail_over)
+    scenarios: list[Scenario] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            scenarios.append(_load(file, settings, seed, level, without_indexes, without_autoscaling))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise ScenarioError(problems)
+    results = [_run(scenario, show_progress=not no_progress) for scenario in scenarios]
+    labelled = list(zip(_labels(files), results, strict=True))
+    if as_json:
+        runs = [
+            {"file": str(file), "label": label, "result": result.to_dict()}
+            for file, (label, result) in zip(files, labelled, strict=True)
+        ]
+        _print_json({"format": 1, "runs": runs})
+    else:
+        from sim.results.report import print_comparison
+
+        print_comparison(labelled, _console())
+    _fail_over(limit, labelled)
+
+
+@app.command()
+@_answers
+def check(
+    file: FileArgument,
+    settings: SetOption = None,
+    without_indexes: WithoutIndexesOption = False,
+    without_autoscaling: WithoutAutoscalingOption = False,
+) -> None:
+    """Validate a scenario file without running it: exit code 0 or 2."""
+    scenario = _load(file, settings, None, None, without_indexes, without_autoscaling)
+    for note in scenario.notes:
+        _say(note)
+    print(f"{file}: valid")
+
+
+@app.command()
+@_answers
+def schema() -> None:
+    """Print the JSON Schema of the scenario format; editors complete and check TOML with it."""
+    from sim.scenario import json_schema
+
+    _print_json(json_schema(), indent=2)
+
+
+@app.command(name="import")
+@_answers
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A template, table description or plan that you already have.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="OUT.toml", help="Write here, not to standard output.", show_default=False
+        ),
+    ] = None,
+    traffic: Annotated[
+        Path | None,
+        typer.Option("--traffic", metavar="FILE.csv", help="Measured traffic, as CSV.", show_default=False),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="Which of several tables.", show_default=False)
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="NAME=VALUE",
+            help="Value of a template's parameter. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+) -> None:
+    """Make a scenario from a file that you already have."""
+    if output is not None and output.exists() and not force:
+        raise _wrong(str(output), "exists already", hint="--force overwrites it")
+    parameters = dict(_pair("--parameter", text, "NAME=VALUE") for text in parameter or ())
+    from sim.importers import import_file
+
+    text = import_file(file, traffic=traffic, table=table, parameters=parameters)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with _writing(output):
+        output.write_text(text, encoding="utf-8")
+    _say(f"wrote {output}")
+
+
+@app.command()
+@_answers
+def version() -> None:
+    """Print the version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    try:
+        print(version_of("ddbsim"))
+    except PackageNotFoundError:
+        print("unknown (not installed)")
+
+
+def _load(
+    file: Path,
+    settings: list[str] | None,
+    seed: int | None,
+    level: str | None,
+    without_indexes: bool,
+    without_autoscaling: bool,
+) -> Scenario:
+    from sim.scenario import load
+
+    overrides = [_pair("--set", text, "PATH=VALUE") for text in settings or ()]
+    if seed is not None:
+        overrides.append(("seed", str(seed)))
+    if level is not None:
+        overrides.append(("level", json.dumps(level)))
+    without = {name for name, wanted in (("indexes", without_indexes), ("autoscaling", without_autoscaling)) if wanted}
+    return load(file, overrides=overrides, without=without)
+
+
+def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise _wrong(option, f"must be {shape}", value=text)
+    return name.strip(), value.strip()
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise _wrong("--fail-over", "must be a share of attempts: from 0% to 100%, or from 0 to 1", value=text)
+    return share
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is None:
+        return
+    if plot.suffix.lower() not in PLOT_SUFFIXES:
+        raise _wrong("--plot", f"must end in {', '.join(PLOT_SUFFIXES)}", value=str(plot))
+    if not plot.parent.is_dir():
+        raise _wrong("--plot", f"there is no folder {plot.parent}", value=str(plot))
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _wrong(str(path), f"cannot be written: {error.strerror or error}") from None
+
+
+def _labels(files: list[Path]) -> list[str]:
+    """File names without ending, as long as they differ; whole paths otherwise, numbered if even those repeat."""
+    for name in (lambda file: file.stem, str):
+        labels = [name(file) for file in files]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{file} ({number})" for number, file in enumerate(files, start=1)]
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()
+
+
+def _run(scenario: Scenario, *, show_progress: bool) -> Any:
+    from sim.run import run as run_scenario
+
+    with _progress(scenario.title, show=show_progress and sys.stderr.isatty()) as progress:
+        return run_scenario(scenario, progress=progress)
+
+
+@contextmanager
+def _progress(title: str, *, show: bool) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error, from the moment on at which a run has taken two seconds."""
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(escape(title[:60]) or "running", total=1.0)
+    began = time.monotonic()
+
+    def report(fraction: float) -> None:
+        if not bar.live.is_started and time.monotonic() - began >= PROGRESS_AFTER_S:
+            bar.start()
+        bar.update(task, completed=fraction)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def _print_json(value: Any, indent: int | None = None) -> None:
+    sys.stdout.write(
+        json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain_number) + "\n"
+    )
+
+
+def _plain_number(value: Any) -> Any:
+    """numpy's numbers and arrays as Python's."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} in a result is no JSON value")
+
+
+def _fail_over(limit: float | None, labelled: list[tuple[str, Any]]) -> None:
+    if limit is None:
+        return
+    over = [(label, result.to_dict()["throttled_fraction"]) for label, result in labelled]
+    over = [(label, fraction) for label, fraction in over if fraction > limit]
+    for label, fraction in over:
+        _say(f"{label}: {fraction:.3%} of attempts throttled, over the limit of {limit:.3%}")
+    if over:
+        sys.stdout.flush()
+        raise typer.Exit(EXIT_LIMIT_PASSED)
+
+
+def main() -> None:
+    """Entry point of the `ddbsim` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+if __name__ == "__main__":
+    main()
