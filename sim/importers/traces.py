@@ -7,8 +7,8 @@ import math
 import os
 import re
 from array import array
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,7 +138,7 @@ def read_header(path: Path) -> tuple[str, ...]:
         refuse(source, "is UTF-16; a trace is read in place, and must be UTF-8")
     decode(head[: head.rfind(b"\n") + 1] or head, source=source)
     _, cells = next(_open_rows(path))
-    header = tuple(cells)
+    header = tuple(cell.strip() for cell in cells)
     if set(header) >= _EVALUATOR_COLUMNS:
         raise form_refusal(source, "a report of the capacity mode evaluator")
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
@@ -282,19 +282,23 @@ class _Clock:
     def __init__(self, source: str, name: str) -> None:
         self._source = source
         self._name = name
-        self._per_second: float | None = None
         self._numbers: bool | None = None
+        self.per_second = 1.0
+
+    @property
+    def is_iso(self) -> bool:
+        """Whether the column holds dates and times rather than numbers."""
+        return self._numbers is False
 
     def read(self, text: str, line: int) -> float:
         if self._numbers is None:
             number = _as_number(text)
             self._numbers = number is not None
-            self._per_second = _unit(number) if number is not None else 1.0
+            self.per_second = _unit(number) if number is not None else 1.0
         seconds = _as_number(text) if self._numbers else _as_time(text)
         if seconds is None:
             refuse(self._source, f"column {self._name} holds no time", path=f"line {line}", value=text, hint=_TIME_HINT)
-        assert self._per_second is not None
-        return seconds / self._per_second
+        return seconds / self.per_second
 
 
 def _operation(word: str, words: dict[str, Operation], *, source: str, line: int, column: str) -> Operation:
@@ -391,6 +395,7 @@ def _read_requests(path: Path, columns: _Columns, table: TableDraft | None, outp
     if not rows:
         refuse(source, "has a header and no rows")
     remarks: list[str] = []
+    tallies = dict(sorted(tallies.items(), key=lambda item: -item[1].rows))
     start, duration_s, rates = _rates(tallies, columns, rows, source=source, remarks=remarks)
     fields: dict[str, MeasuredField | LawField] = {
         attribute: MeasuredField(
@@ -492,17 +497,25 @@ def _rates(
     rates: list[Rate] = []
     for tally in tallies.values():
         counts = Counter(int((moment - begin) // width) for moment in tally.times)
-        steps: list[tuple[int, float]] = []
-        for place in range(math.ceil(duration_s / width)):
-            length = min(width, duration_s - place * width)
-            rate = float(f"{counts[place] / length:.6g}")
-            if not steps or steps[-1][1] != rate:
-                steps.append((place * width, rate))
         rates.append(
-            StepsRate(steps=tuple(steps), origin=f"column {column}, counted per {width} s: {tally.rows:,} requests")
+            StepsRate(
+                steps=_steps(counts, duration_s, width),
+                origin=f"column {column}, counted per {width} s: {tally.rows:,} requests",
+            )
         )
     duration = Taken(value=duration_s, origin=f"column {column}: from its first to its last time")
     return _start(begin, column), duration, rates
+
+
+def _steps(counts: Mapping[int, float], duration_s: int, width: int) -> tuple[tuple[int, float], ...]:
+    """Counts per step as rates; a step like the one before it is left out, and the last one may be shorter."""
+    steps: list[tuple[int, float]] = []
+    for place in range(math.ceil(duration_s / width)):
+        length = min(width, duration_s - place * width)
+        rate = float(f"{counts.get(place, 0) / length:.6g}")
+        if not steps or steps[-1][1] != rate:
+            steps.append((place * width, rate))
+    return tuple(steps)
 
 
 def _start(begin: int, column: str) -> Taken[str] | None:
@@ -520,7 +533,7 @@ def _read_series(path: Path, columns: _Columns, output_dir: Path) -> TrafficDraf
     time_name, value_name = columns.header[columns.time], columns.header[columns.series]
     clock = _Clock(source, time_name)
     times = array("d")
-    total = 0.0
+    counts = array("d")
     for line, row in _rows(path, columns):
         moment = clock.read(row[columns.time], line)
         value = _as_number(row[columns.series])
@@ -535,19 +548,27 @@ def _read_series(path: Path, columns: _Columns, output_dir: Path) -> TrafficDraf
                 hint="sort the rows by time",
             )
         times.append(moment)
-        total += value
+        counts.append(value)
     if len(times) < 2:
         refuse(source, "a series has at least two rows")
-    span_s = times[-1] - times[0]
-    duration_s = math.ceil(span_s + span_s / (len(times) - 1))
+    row_s = (times[-1] - times[0]) / (len(times) - 1)
+    duration_s = math.ceil(times[-1] - times[0] + row_s)
     if duration_s > SPAN_MAX_S:
         refuse(source, "the times span more than ten years", path=time_name, hint=_TIME_HINT)
-    rate = SeriesRate(
-        path=relative_path(path, output_dir),
-        time_column=time_name,
-        value_column=value_name,
-        origin=f"{len(times):,} rows, {total:,.0f} requests, mean {total / duration_s:.3g}/s",
-    )
+    origin = f"{len(times):,} rows, {sum(counts):,.0f} requests, mean {sum(counts) / duration_s:.3g}/s"
+    rate: Rate
+    if clock.is_iso or (times[0] == 0 and clock.per_second == 1):
+        rate = SeriesRate(
+            path=relative_path(path, output_dir), time_column=time_name, value_column=value_name, origin=origin
+        )
+    else:  # a scenario refers to times in ISO or from second 0 only
+        width = max(math.ceil(row_s), math.ceil(duration_s / STEPS_MAX))
+        per_step: defaultdict[int, float] = defaultdict(float)
+        for moment, count in zip(times, counts, strict=True):
+            per_step[int((moment - times[0]) // width)] += count
+        rate = StepsRate(
+            steps=_steps(per_step, duration_s, width), origin=f"column {value_name}, summed per {width} s: {origin}"
+        )
     return TrafficDraft(
         form="a series of counts",
         patterns=(

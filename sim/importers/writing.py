@@ -22,6 +22,12 @@ from sim.importers.base import (
     TrafficDraft,
 )
 from sim.importers.traces import key_attributes
+from sim.limits import (
+    ACCOUNT_QUOTA_READ_PER_S,
+    ACCOUNT_QUOTA_WRITE_PER_S,
+    TABLE_QUOTA_READ_PER_S,
+    TABLE_QUOTA_WRITE_PER_S,
+)
 from sim.names import BATCH_OPERATIONS, TRANSACTION_OPERATIONS, Operation, Projection
 
 # Guesses: round numbers that a reader sees to be guesses, each written with the word in its comment.
@@ -122,6 +128,7 @@ def write_scenario(
         *_field_lines(table, traffic, fields),
         "",
         *_table_lines(table, fields),
+        *_account_lines(table),
         *_traffic_lines(table, traffic, fields, example=example),
     ]
     return "\n".join(lines) + "\n"
@@ -365,6 +372,27 @@ def _guessed_entry(index: IndexDraft, table: TableDraft) -> Taken[int]:
     if table.item_bytes is not None and size > table.item_bytes.value:
         return Taken(value=table.item_bytes.value, origin="guess: the whole item")
     return Taken(value=size, origin=why)
+
+
+def _account_lines(table: TableDraft) -> Iterator[str]:
+    """The quotas, where the file has capacity beyond AWS's defaults: somebody must have had them raised."""
+    throughputs = [table.throughput, *(index.throughput for index in table.indexes)]
+    lines = []
+    for side, table_quota, account_quota in (
+        ("read", TABLE_QUOTA_READ_PER_S, ACCOUNT_QUOTA_READ_PER_S),
+        ("write", TABLE_QUOTA_WRITE_PER_S, ACCOUNT_QUOTA_WRITE_PER_S),
+    ):
+        taken: list[Taken[int] | None] = [getattr(throughput, f"{side}_capacity") for throughput in throughputs]
+        capacities = [one.value for one in taken if one is not None]
+        for scope, quota, needed in (
+            ("table", table_quota, max(capacities, default=0)),
+            ("account", account_quota, sum(capacities)),
+        ):
+            if needed > quota:
+                why = f"guess: the file's capacity is above AWS's default quota of {quota:,}"
+                lines.append(_line(f"{scope}_{side}", str(needed), why))
+    if lines:
+        yield from ("", "[account]", *lines)
 
 
 # Traffic
