@@ -1,1 +1,26 @@
-"""ddbsim: a DynamoDB partition simulator."""
+"""ddbsim: a DynamoDB partition simulator.
+
+The centre is ``sim.run(scenario)``: describe a table, its keys and its traffic, run hours of it in a second, and see which partition or
+key throttles, when and why.
+"""
+
+from __future__ import annotations
+
+from sim.errors import InputError, Problem, ScenarioError
+from sim.results.result import Result
+from sim.run import run
+from sim.scenario import Scenario, Table, Traffic, from_dict, load, loads
+
+__all__ = [
+    "InputError",
+    "Problem",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "Traffic",
+    "from_dict",
+    "load",
+    "loads",
+    "run",
+]

@@ -1,0 +1,73 @@
+"""Adaptive capacity as it was from 2017 to 2019: a controller that lends throttled partitions more, minutes later (F-ADM-6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim.control.sightings import Minute, Sightings
+from sim.names import Dimension
+from sim.partitions.admission import CEILING_PER_S, share_gate
+from sim.partitions.resource import Resource
+from sim.results.recorder import EventRow, Recorder
+
+
+class AdaptiveController:
+    """Raises the part of a partition that throttles while the table is within its total, in proportion to what was refused.
+
+    The boosts of a dimension are withdrawn as soon as the table consumes its total.
+    """
+
+    def __init__(self, resource: Resource, sightings: Sightings, recorder: Recorder) -> None:
+        self._resource = resource
+        self._sightings = sightings
+        self._recorder = recorder
+        self._boosts: dict[Dimension, dict[int, float]] = {dimension: {} for dimension in Dimension}
+        self._throttled_since: dict[Dimension, dict[int, float]] = {dimension: {} for dimension in Dimension}
+        self._acted_s = 0.0
+
+    def look(self, now_s: float) -> None:
+        """Grant or withdraw boosts, once a period."""
+        period_s = self._resource.calibration.adaptive_period_s
+        if now_s - self._acted_s < period_s:
+            return
+        self._acted_s = now_s
+        for dimension in Dimension:
+            minutes = self._sightings.last(dimension, period_s)
+            if minutes is not None:
+                self._steer(dimension, minutes, now_s)
+
+    def _steer(self, dimension: Dimension, minutes: list[Minute], now_s: float) -> None:
+        resource = self._resource
+        gate = share_gate(resource.lanes[dimension])
+        provisioned = resource.capacity[dimension].provisioned
+        assert gate is not None, "adaptive capacity steers parts of a rate"
+        assert provisioned is not None, "adaptive capacity steers parts of a rate"
+        boosts, since = self._boosts[dimension], self._throttled_since[dimension]
+        consumed = sum(minute.total_consumed for minute in minutes) / len(minutes)
+        serving = resource.partitions.serving
+        share = provisioned / len(serving)
+        had = bool(boosts)
+        if consumed > provisioned:
+            boosts.clear()
+            if had:
+                self._say(
+                    now_s, dimension, f"boosts withdrawn: the table consumed {consumed:.0f} of {provisioned:g} units/s"
+                )
+        else:
+            for number in serving:
+                refused = sum(m.offered.get(number, 0.0) - m.consumed.get(number, 0.0) for m in minutes) / len(minutes)
+                if refused <= 0:
+                    continue
+                start = since.setdefault(number, now_s)
+                if now_s - start >= resource.calibration.adaptive_lag_s:
+                    room = CEILING_PER_S[dimension] - share
+                    boosts[number] = min(room, boosts.get(number, 0.0) + resource.calibration.adaptive_gain * refused)
+            if boosts and not had:
+                numbers = ", ".join(map(str, boosts))
+                self._say(now_s, dimension, f"partition {numbers} lent more than its part of {share:.1f} units/s")
+        gate.buckets.set_rates(np.array([share + boosts.get(number, 0.0) for number in serving]))
+
+    def _say(self, now_s: float, dimension: Dimension, detail: str) -> None:
+        self._recorder.events.append(
+            EventRow(now_s, self._resource.name, "adaptive-capacity", f"{dimension}s: {detail}", "done", now_s)
+        )

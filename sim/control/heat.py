@@ -1,0 +1,50 @@
+"""Split for heat: a partition that has been near a ceiling for minutes is cut in the middle of its traffic (F-PART-11, F-PART-12)."""
+
+from __future__ import annotations
+
+from sim.control.sightings import Sightings
+from sim.control.splitting import Splitter
+from sim.names import Dimension, SplitReason
+from sim.partitions.admission import CEILING_PER_S
+from sim.partitions.resource import Resource
+
+
+class HeatWatcher:
+    """Watches every partition's mean over the heat window; at most so many splits for heat are under way at a time, hottest first."""
+
+    def __init__(self, resource: Resource, sightings: Sightings, splitter: Splitter) -> None:
+        self._resource = resource
+        self._sightings = sightings
+        self._splitter = splitter
+
+    def look(self, now_s: float) -> None:
+        """Begin splits where the heat asks for them."""
+        calibration = self._resource.calibration
+        under_way = sum(reason is SplitReason.HEAT for reason in self._splitter.in_flight.values())
+        free = int(calibration.heat_splits_in_flight) - under_way
+        if free <= 0 or not self._resource.splits_for_heat:
+            return
+        for _, _, number, dimension in sorted(self._hot(), key=lambda row: (-row[0], -row[1], row[2])):
+            loads = self._sightings.loads(dimension, calibration.heat_window_s)
+            if self._splitter.begin(number, loads, SplitReason.HEAT):
+                free -= 1
+                if free == 0:
+                    return
+
+    def _hot(self) -> list[tuple[float, float, int, Dimension]]:
+        """(Fraction of the ceiling consumed, fraction offered, partition, dimension) of each partition that is hot."""
+        calibration = self._resource.calibration
+        hottest: dict[int, tuple[float, float, int, Dimension]] = {}
+        for dimension, ceiling in CEILING_PER_S.items():
+            minutes = self._sightings.last(dimension, calibration.heat_window_s)
+            if minutes is None:
+                continue
+            for number in self._resource.partitions.serving:
+                if number in self._splitter.in_flight or any(number not in minute.consumed for minute in minutes):
+                    continue
+                consumed = sum(minute.consumed[number] for minute in minutes) / len(minutes) / ceiling
+                offered = sum(minute.offered[number] for minute in minutes) / len(minutes) / ceiling
+                row = (consumed, offered, number, dimension)
+                if consumed >= calibration.heat_trigger_fraction and row > hottest.get(number, (0.0,)):
+                    hottest[number] = row
+        return list(hottest.values())

@@ -1,0 +1,46 @@
+"""The control plane of one resource: one process that wakes each minute, closes the minute and lets its controllers look, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import simpy
+
+from sim.control.adaptive import AdaptiveController
+from sim.control.base import OBSERVE_S, Controller
+from sim.control.heat import HeatWatcher
+from sim.control.on_demand import OnDemandScaler
+from sim.control.sightings import Sightings
+from sim.control.size import SizeWatcher
+from sim.control.splitting import Splitter
+from sim.names import AdmissionPolicy, Mode
+from sim.partitions.resource import Resource
+from sim.results.recorder import Recorder
+
+
+class ControlPlane:
+    """Watches one resource from second 0 on."""
+
+    def __init__(
+        self, env: simpy.Environment, resource: Resource, recorder: Recorder, key_names: dict[int, str]
+    ) -> None:
+        self._env = env
+        calibration = resource.calibration
+        keep_s = max(calibration.heat_window_s, calibration.peak_sustained_s, calibration.adaptive_period_s)
+        self._sightings = Sightings(resource, keep_s)
+        splitter = Splitter(env, resource, recorder, key_names)
+        self._controllers: list[Controller] = [SizeWatcher(resource, splitter)]
+        if resource.mode is Mode.PROVISIONED and resource.policy is AdmissionPolicy.ADAPTIVE_2017:
+            self._controllers.append(AdaptiveController(resource, self._sightings, recorder))
+        if resource.mode is Mode.ON_DEMAND and calibration.on_demand_scaling:
+            self._controllers.append(OnDemandScaler(resource, self._sightings, splitter, recorder))
+        self._controllers.append(HeatWatcher(resource, self._sightings, splitter))
+
+    def watch(self) -> Generator[simpy.Event, Any, None]:
+        """The process: a look each minute, for ever."""
+        while True:
+            yield self._env.timeout(OBSERVE_S)
+            self._sightings.close_minute()
+            for controller in self._controllers:
+                controller.look(float(self._env.now))

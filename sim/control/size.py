@@ -1,0 +1,22 @@
+"""Split for size: a partition that is full is cut in the middle of its data (F-PART-8, F-PART-10)."""
+
+from __future__ import annotations
+
+from sim.control.splitting import Splitter
+from sim.limits import PARTITION_BYTES_MAX
+from sim.names import SplitReason
+from sim.partitions.resource import Resource
+
+
+class SizeWatcher:
+    """Splits partitions that hold more than 10 GB."""
+
+    def __init__(self, resource: Resource, splitter: Splitter) -> None:
+        self._resource = resource
+        self._splitter = splitter
+
+    def look(self, now_s: float) -> None:
+        """Begin splits where the data asks for them."""
+        for number, held in zip(list(self._resource.partitions.serving), self._resource.stored_bytes, strict=True):
+            if held > PARTITION_BYTES_MAX and number not in self._splitter.in_flight:
+                self._splitter.begin(number, self._resource.stored_loads, SplitReason.SIZE)

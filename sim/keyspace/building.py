@@ -1,0 +1,222 @@
+"""Templates and fields become Spreads: the one place where keys are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from sim.keyspace import hashing
+from sim.keyspace.domain import LISTED_MAX, LISTED_SHARE_MIN, Axis, Domain, Floats, Ints, axes_of, clock_text, domain_of
+from sim.keyspace.sortplaces import SortScale
+from sim.keyspace.spread import NamedKey, SortSpread, Spread, point
+from sim.scenario import ClockField, Field, HashField, Scenario, parse_template
+
+NAMED_MAX = 64  # heaviest keys of a spread that carry their text; reports show 20 over all patterns
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """What makes the keys of one access pattern on one resource: its templates and the fields fixed by ``where``."""
+
+    pk: str
+    sk: str | None
+    where: tuple[tuple[str, str], ...] = ()
+
+
+class KeySpace:
+    """All keys of a scenario. Spreads are made once per specification and epoch, and shared."""
+
+    def __init__(self, scenario: Scenario, specs: Sequence[KeySpec]) -> None:
+        self._fields: Mapping[str, Field] = scenario.fields
+        self._start = scenario.start
+        self._duration_s = scenario.duration
+        used = {
+            name
+            for spec in specs
+            for template in (spec.pk, spec.sk)
+            if template
+            for _, name in parse_template(template)
+            if name
+        }
+        roots = {self._root(name) for name in used}
+        self._plain: dict[str, Domain] = {
+            name: domain_of(field)
+            for name in sorted(roots)
+            if not isinstance(field := self._fields[name], ClockField | HashField)
+        }
+        self._scale = SortScale([spec.sk for spec in specs if spec.sk])
+        self._spreads: dict[tuple[KeySpec, tuple[str, ...]], Spread] = {}
+
+    def _root(self, name: str) -> str:
+        while isinstance(field := self._fields[name], HashField):
+            name = field.of
+        return name
+
+    def _clocks(self, spec: KeySpec) -> list[str]:
+        fixed = dict(spec.where)
+        names = {name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name}
+        return sorted(
+            n for n in {self._root(n) for n in names} if isinstance(self._fields[n], ClockField) and n not in fixed
+        )
+
+    def _texts_at(self, clocks: Sequence[str], at: datetime) -> tuple[str, ...]:
+        return tuple(clock_text(field, at) for name in clocks if isinstance(field := self._fields[name], ClockField))
+
+    def rollovers_s(self, spec: KeySpec) -> list[float]:
+        """Seconds of the run at which a clock field of the key takes another value."""
+        clocks = self._clocks(spec)
+        if not clocks:
+            return []
+        minute = self._start.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        before = self._texts_at(clocks, self._start)
+        times = []
+        while (at_s := (minute - self._start).total_seconds()) < self._duration_s:
+            now = self._texts_at(clocks, minute)
+            if now != before:
+                times.append(at_s)
+                before = now
+            minute += timedelta(minutes=1)
+        return times
+
+    def spread(self, spec: KeySpec, at_s: float) -> Spread:
+        """Where the traffic of ``spec`` lies at second ``at_s`` of the run."""
+        at = self._start + timedelta(seconds=at_s)
+        clocks = self._clocks(spec)
+        key = (spec, self._texts_at(clocks, at))
+        if key not in self._spreads:
+            self._spreads[key] = self._make(spec, at, at_s)
+        return self._spreads[key]
+
+    def _make(self, spec: KeySpec, at: datetime, at_s: float) -> Spread:
+        fixed = dict(spec.where)
+        pk_parts = parse_template(spec.pk)
+        pk_names = [name for _, name in pk_parts if name]
+        root_of, axes = axes_of(pk_names, self._fields, self._plain, fixed, at, self._time_rank(at_s))
+        sort, sort_text = self._sort(spec, pk_names, fixed, at, at_s)
+        columns = [
+            _Column.of(axis, [n for n in dict.fromkeys(pk_names) if root_of[n] == root]) for root, axis in axes.items()
+        ]
+        indexes, shares, background = _combine(columns)
+        states = hashing.start(len(shares))
+        column_of = {name: (column, i) for i, column in enumerate(columns) for name in column.names}
+        for literal, name in pk_parts:
+            states = hashing.append_text(states, literal)
+            if name:
+                column, i = column_of[name]
+                states = column.append_to(states, name, indexes[i])
+        positions, first, inverse = np.unique(hashing.finish(states), return_index=True, return_inverse=True)
+        merged = (
+            np.bincount(inverse, weights=shares, minlength=len(positions))
+            if len(positions) < len(shares)
+            else shares[first]
+        )
+        named = []
+        for k in _heaviest(merged, NAMED_MAX):
+            row = int(first[k])
+            text = "".join(
+                literal + (column_of[name][0].text(name, int(indexes[column_of[name][1]][row])) if name else "")
+                for literal, name in pk_parts
+            )
+            named.append(NamedKey(text, int(positions[k]), float(merged[k]), sort_text))
+        listed_squares = float((shares**2).sum())
+        all_squares = math.prod(column.squares for column in columns) if columns else listed_squares
+        error = math.sqrt(max(0.0, all_squares - listed_squares)) if background > 0 else 0.0
+        return Spread(positions, merged, background, sort, tuple(named), error)
+
+    def _sort(
+        self, spec: KeySpec, pk_names: Sequence[str], fixed: Mapping[str, str], at: datetime, at_s: float
+    ) -> tuple[SortSpread, str | None]:
+        """Where the pattern lies within a collection, and the sort key's text when it is one item."""
+        if spec.sk is None:
+            return point(0), None
+        parts = parse_template(spec.sk)
+        names = [name for _, name in parts if name]
+        if all(name in fixed for name in names):
+            text = "".join(literal + (fixed[name] if name else "") for literal, name in parts)
+            return self._scale.constant(text, self._plain), text
+        determined = {n for n in names if n in pk_names or self._root(n) in pk_names}
+        free = [n for n in names if n not in determined]
+        root_of, axes = axes_of(free, self._fields, self._plain, fixed, at, self._time_rank(at_s))
+        later = [t for t in self.rollovers_s(spec) if t > at_s]
+        epoch = self._time_rank((later or [self._duration_s])[0]) - self._time_rank(at_s)
+        return self._scale.spread(spec.sk, determined, root_of, axes, epoch), None
+
+    def _time_rank(self, at_s: float) -> float:
+        """Place of a moment in the order of the run's time, in [0, 1)."""
+        return min(at_s / self._duration_s, 1.0 - 1e-9) if self._duration_s else 0.0
+
+
+def _heaviest(shares: Floats, count: int) -> list[int]:
+    """Indexes of the greatest shares, greatest first, ties by index."""
+    if len(shares) > count:
+        candidates = np.sort(np.argpartition(-shares, count - 1)[:count])
+    else:
+        candidates = np.arange(len(shares))
+    return [int(k) for k in candidates[np.argsort(-shares[candidates], kind="stable")]]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One axis as the template uses it: the root's values, or those of the one field that hashes it."""
+
+    names: tuple[str, ...]
+    domain: Domain
+    derived: Mapping[str, Ints]
+
+    @classmethod
+    def of(cls, axis: Axis, names: Sequence[str]) -> _Column:
+        if len(names) == 1 and names[0] != axis.root:
+            return cls(tuple(names), axis.shard_domain(names[0]), {})
+        return cls(tuple(names), axis.domain, {n: axis.derived[n] for n in names if n != axis.root})
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squared shares of all values, listed or not."""
+        tail = self.domain.tail_share**2 / self.domain.tail_count if self.domain.tail_count else 0.0
+        return float((self.domain.shares**2).sum()) + tail
+
+    def append_to(self, states: hashing.UInts, name: str, indexes: Ints) -> hashing.UInts:
+        if name in self.derived:
+            return hashing.append_numbers(states, self.derived[name][indexes])
+        return self.domain.append_to(states, indexes)
+
+    def text(self, name: str, index: int) -> str:
+        return str(int(self.derived[name][index])) if name in self.derived else self.domain.text(index)
+
+
+def _combine(columns: Sequence[_Column]) -> tuple[list[Ints], Floats, float]:
+    """List the products of the columns' values.
+
+    All of them where they fit into `LISTED_MAX`, otherwise those whose share is at least `LISTED_SHARE_MIN`, heaviest values first.
+
+    Returns
+    -------
+    indexes : for each column the value's index in each listed product.
+    shares : share of each listed product.
+    background : share of all products that are not listed.
+    """
+    if math.prod(column.domain.count for column in columns) <= LISTED_MAX:
+        floor = 0.0
+    else:
+        floor = LISTED_SHARE_MIN
+    shares = np.ones(1)
+    indexes: list[Ints] = []
+    greatest = [float(c.domain.shares.max(initial=0.0)) for c in columns]
+    for i, column in enumerate(columns):
+        rest = math.prod(greatest[i + 1 :])
+        order = column.domain.order
+        descending = column.domain.shares[order]
+        if floor > 0 and rest > 0:
+            counts = np.searchsorted(-descending, -floor / (shares * rest), side="right")
+        else:
+            counts = np.full(len(shares), len(order))
+        rows = np.repeat(np.arange(len(shares)), counts)
+        offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        indexes = [index[rows] for index in indexes] + [order[offsets]]
+        shares = shares[rows] * descending[offsets]
+    background = 1.0 - float(shares.sum())
+    return indexes, shares, background if background > 1e-9 else 0.0

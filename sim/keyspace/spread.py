@@ -1,0 +1,123 @@
+"""Where the traffic of one access pattern lies: mass over positions, and how much of it falls into a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.keyspace.domain import Floats
+from sim.keyspace.hashing import HASH_SPACE, UInts
+from sim.keyspace.position import SORT_SPACE, Position
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SortSpread:
+    """How the traffic of one key lies over its sort keys.
+
+    The pieces are in order and do not overlap. A piece whose ``low`` equals its ``high`` is one item, which nothing can cut.
+
+    Attributes
+    ----------
+    low, high : first place of each piece and one past its last (equal for a point), whole numbers in [0, 2**53].
+    shares : share of each piece, summing to 1.
+    moving : new items come at ever greater places, so that a cut leaves all new traffic on its upper side (F-PART-13).
+    """
+
+    low: Places
+    high: Places
+    shares: Floats
+    moving: bool = False
+
+    @cached_property
+    def _below(self) -> Floats:
+        return np.concatenate(([0.0], np.cumsum(self.shares)))
+
+    def below(self, place: int) -> float:
+        """Share of the traffic at places strictly below ``place``."""
+        index = int(np.searchsorted(self.low, place, side="left"))
+        total = float(self._below[index])
+        if index and place < (high := int(self.high[index - 1])):
+            low = int(self.low[index - 1])
+            total -= float(self.shares[index - 1]) * (high - place) / (high - low)
+        return total
+
+    @property
+    def is_point(self) -> bool:
+        """Whether all traffic goes to one item, or to a front that moves."""
+        return len(self.low) == 1 and bool(self.low[0] == self.high[0])
+
+
+def point(place: int, *, moving: bool = False) -> SortSpread:
+    """All traffic at one place."""
+    at = np.array([place], dtype=np.int64)
+    return SortSpread(at, at, np.ones(1), moving)
+
+
+WHOLE_COLLECTION = SortSpread(np.array([0]), np.array([SORT_SPACE]), np.ones(1))
+
+
+@dataclass(frozen=True)
+class NamedKey:
+    """A partition key value that is worth its name: its text, position and share of the pattern's traffic."""
+
+    text: str
+    position: int
+    share: float
+    sort_key: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Traffic of one pattern over the positions of one resource, at one moment. Immutable.
+
+    Attributes
+    ----------
+    positions : hashes of the listed keys, ascending and unique.
+    shares : share of each listed key.
+    background : share that lies evenly in [``background_low``, ``background_high``): products and populations too large to list.
+    sort : where the traffic of each key lies within its collection.
+    named : the heaviest keys with their texts, most first.
+    error : standard deviation of a large range's share that comes from treating the background as even.
+    """
+
+    positions: UInts
+    shares: Floats
+    background: float
+    sort: SortSpread
+    named: tuple[NamedKey, ...] = ()
+    error: float = 0.0
+    background_low: int = 0
+    background_high: int = HASH_SPACE
+
+    @cached_property
+    def _below(self) -> Floats:
+        return np.concatenate(([0.0], np.cumsum(self.shares)))
+
+    def below(self, position: Position) -> float:
+        """Share of the traffic strictly below a position."""
+        if position.hash >= HASH_SPACE:
+            return float(self._below[-1]) + self.background
+        index = int(np.searchsorted(self.positions, np.uint64(position.hash), side="left"))
+        total = float(self._below[index])
+        if position.sort and index < len(self.positions) and int(self.positions[index]) == position.hash:
+            total += float(self.shares[index]) * self.sort.below(position.sort)
+        if self.background:
+            reach = min(max(position.hash, self.background_low), self.background_high) - self.background_low
+            total += self.background * (reach / (self.background_high - self.background_low))
+        return total
+
+    def shares_of(self, cuts: list[Position]) -> Floats:
+        """Shares of the ranges that begin at ``cuts`` (ascending, the first at the bottom), the last ending at the top."""
+        below = np.array([self.below(cut) for cut in cuts] + [float(self._below[-1]) + self.background])
+        return np.maximum(np.diff(below), 0.0)
+
+
+def even(low: int = 0, high: int = HASH_SPACE) -> Spread:
+    """Traffic that lies evenly in a range of hashes."""
+    empty = np.empty(0, dtype=np.uint64)
+    return Spread(empty, np.empty(0), 1.0, WHOLE_COLLECTION, background_low=low, background_high=high)

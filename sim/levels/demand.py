@@ -1,0 +1,218 @@
+"""What one request of an access pattern asks of the table: legs, each with its place, its cost and how often it occurs.
+
+Both levels move the same legs. A plain operation has one leg (two where some of its items are missing); a batch repeats its leg for every
+item, each admitted on its own; a transaction needs all its legs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sim.keyspace.building import KeySpec
+from sim.limits import ITEM_BYTES_MAX
+from sim.names import (
+    BATCH_OPERATIONS,
+    PAGED_OPERATIONS,
+    READ_OPERATIONS,
+    TRANSACTION_OPERATIONS,
+    BatchKeys,
+    Dimension,
+    IndexChange,
+    Operation,
+)
+from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template
+from sim.units import index_write_units, item_read_units, item_write_units, page_read_units
+
+
+class Joint(Enum):
+    """How the legs of one request belong together."""
+
+    ONE_OF = "one of"  # each request takes one leg, by its fraction
+    EACH = "each"  # a batch: every item is admitted on its own
+    ALL = "all"  # a transaction: nothing happens unless every leg is admitted
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One part of a request.
+
+    Attributes
+    ----------
+    spec : what makes its key; None: anywhere in the hash space, evenly.
+    units : cost of one item, in read or write units.
+    items : items per request.
+    together : all items of a request carry the same partition key.
+    fraction : share of the pattern's requests that take this leg (`Joint.ONE_OF`).
+    eventual : an eventually consistent read, which other replicas may serve (F-PART-16).
+    new_bytes : bytes that a served item adds to what is stored: 0 unless each request writes a new item.
+    """
+
+    name: str
+    spec: KeySpec | None
+    dimension: Dimension
+    units: float
+    items: int = 1
+    together: bool = False
+    fraction: float = 1.0
+    eventual: bool = False
+    new_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class QueryCounts:
+    """What one request of a Query or Scan examines and returns, on average."""
+
+    pages: float
+    scanned: float
+    returned: float
+    empty_pages: float
+    units: float
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One access pattern as both levels see it.
+
+    Attributes
+    ----------
+    invalid : every request fails with a ValidationException and costs nothing.
+    condition_fails : fraction of served requests whose condition is false.
+    """
+
+    traffic: Traffic
+    joint: Joint
+    legs: tuple[Leg, ...]
+    invalid: bool
+    condition_fails: float
+    query: QueryCounts | None
+
+    def units_per_request(self, dimension: Dimension) -> float:
+        """Units of one request that is served in full, on average."""
+        return sum(leg.units * leg.items * leg.fraction for leg in self.legs if leg.dimension is dimension)
+
+
+def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
+    """The legs of one access pattern."""
+    table = scenario.table
+    where = tuple(sorted((name, str(value)) for name, value in (traffic.where or {}).items()))
+    spec = KeySpec(traffic.pk or table.pk, traffic.sk or table.sk, where)
+    operation = traffic.operation
+    reads = operation in READ_OPERATIONS
+    query = _query_counts(traffic) if operation in PAGED_OPERATIONS else None
+    joint = Joint.ONE_OF
+    legs: tuple[Leg, ...]
+    if operation in TRANSACTION_OPERATIONS:
+        joint, legs = _transaction(scenario, traffic, spec)
+    elif query is not None:
+        place = None if operation is Operation.SCAN else spec
+        found = Leg(
+            "pages", place, Dimension.READ, query.units, fraction=1 - traffic.missing, eventual=not traffic.consistent
+        )
+        nothing = Leg(
+            "nothing",
+            place,
+            Dimension.READ,
+            page_read_units(0, traffic.consistent),
+            fraction=traffic.missing,
+            eventual=found.eventual,
+        )
+        legs = (found, nothing) if traffic.missing else (found,)
+    elif reads:
+        cost = item_read_units(traffic.item_bytes, traffic.consistent)
+        least = item_read_units(0, traffic.consistent)
+        eventual = not traffic.consistent
+        count, together = _batch(traffic)
+        found = Leg("items", spec, Dimension.READ, cost, count, together, 1 - traffic.missing, eventual)
+        missing = Leg("missing", spec, Dimension.READ, least, count, together, traffic.missing, eventual)
+        legs = (found, missing) if traffic.missing else (found,)
+        joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
+    else:
+        count, together = _batch(traffic)
+        cost = 0.0 if operation is Operation.TTL_DELETE else write_units(table, traffic, traffic.item_bytes)
+        grows = operation in (Operation.PUT_ITEM, Operation.BATCH_WRITE_ITEM) and _is_new(scenario, spec)
+        legs = (
+            Leg(
+                "items",
+                spec,
+                Dimension.WRITE,
+                cost,
+                count,
+                together,
+                new_bytes=_entry_bytes(table, traffic) if grows else 0.0,
+            ),
+        )
+        joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
+    largest = max([traffic.item_bytes, *(action.item_bytes for action in traffic.actions or ())])
+    entries = sum(lsi.projected_bytes or largest for lsi in table.lsi) if not reads else 0
+    return Demand(traffic, joint, legs, largest + entries > ITEM_BYTES_MAX, traffic.condition_fails, query)
+
+
+def write_units(table: Table, traffic: Traffic | Action, item_bytes: int, *, transactional: bool = False) -> float:
+    """Write units of one item with its LSI entries, which the table pays for (F-LSI-1, F-GSI-3)."""
+    entries = sum(
+        index_write_units(lsi.projected_bytes or item_bytes, change_of(traffic, lsi.name)) for lsi in table.lsi
+    )
+    return float(item_write_units(item_bytes, transactional) + entries)
+
+
+def change_of(traffic: Traffic | Action, index: str) -> IndexChange:
+    """What a write of the pattern does to an index (contract, ``touches``)."""
+    touches = traffic.touches
+    if touches is None or touches == "all":
+        return IndexChange.PUT
+    if isinstance(touches, str):
+        return IndexChange.PUT if touches == index else IndexChange.UNTOUCHED
+    if isinstance(touches, Sequence):
+        return IndexChange.PUT if index in touches else IndexChange.UNTOUCHED
+    return IndexChange(touches.get(index, IndexChange.UNTOUCHED))
+
+
+def _batch(traffic: Traffic) -> tuple[int, bool]:
+    return traffic.batch, traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY
+
+
+def _transaction(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[Joint, tuple[Leg, ...]]:
+    reads = traffic.operation in READ_OPERATIONS
+    dimension = Dimension.READ if reads else Dimension.WRITE
+    if traffic.actions:
+        legs = []
+        for k, action in enumerate(traffic.actions):
+            own = KeySpec(action.pk or spec.pk, action.sk or spec.sk, spec.where)
+            legs.append(Leg(f"action{k}", own, dimension, _transaction_units(scenario.table, action, reads)))
+        return (Joint.ALL if len(legs) > 1 else Joint.ONE_OF), tuple(legs)
+    cost = _transaction_units(scenario.table, traffic, reads)
+    if traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY:
+        # All items in one place: the transaction is one attempt of their summed cost.
+        return Joint.ONE_OF, (Leg("items", spec, dimension, cost * traffic.batch),)
+    return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (Leg("items", spec, dimension, cost, traffic.batch),)
+
+
+def _transaction_units(table: Table, item: Traffic | Action, reads: bool) -> float:
+    if reads:
+        return float(item_read_units(item.item_bytes, consistent=True, transactional=True))
+    return write_units(table, item, item.item_bytes, transactional=True)
+
+
+def _query_counts(traffic: Traffic) -> QueryCounts:
+    found = 1 if traffic.items is None else traffic.items
+    examined = found if traffic.limit is None else min(found, traffic.limit)
+    units = float(page_read_units(examined * traffic.item_bytes, traffic.consistent))
+    empty = (1 - traffic.filter_pass) ** examined if examined else 1.0
+    return QueryCounts(1.0, float(examined), examined * traffic.filter_pass, empty, units)
+
+
+def _is_new(scenario: Scenario, spec: KeySpec) -> bool:
+    """Whether each request writes an item that was not there: its key holds a ``sequence``."""
+    names = [name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name]
+    return any(isinstance(scenario.fields[name], SequenceField) for name in names if name not in dict(spec.where))
+
+
+def _entry_bytes(table: Table, traffic: Traffic) -> float:
+    entries = (
+        lsi.projected_bytes or traffic.item_bytes
+        for lsi in table.lsi
+        if change_of(traffic, lsi.name) is IndexChange.PUT
+    )
+    return float(traffic.item_bytes + sum(entries))

@@ -1,0 +1,254 @@
+"""What a run writes down while it goes: rows in, columns out. It knows nothing of how the numbers came about.
+
+Table- and index-level series are kept per tick (48 bytes a tick and resource), everything per partition or per access pattern in bins of
+the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,000 partitions takes some 100 MB at the most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.keyspace.domain import Floats, Ints
+from sim.keyspace.position import Position
+from sim.names import Declined, Dimension, ErrorName, Limit, SplitReason
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """Ticks and periods of a run.
+
+    Attributes
+    ----------
+    ticks : number of ticks; the last may be shorter than the others where ``duration_s`` is no multiple of ``tick_s``.
+    ticks_per_period : ticks of one bin of the result's series.
+    """
+
+    duration_s: float
+    tick_s: float
+    period_s: float
+
+    @property
+    def ticks(self) -> int:
+        return max(1, int(np.ceil(self.duration_s / self.tick_s - 1e-9)))
+
+    @property
+    def ticks_per_period(self) -> int:
+        return max(1, round(self.period_s / self.tick_s))
+
+    @property
+    def periods(self) -> int:
+        return -(-self.ticks // self.ticks_per_period)
+
+    def period_edges(self, first: int, last: int) -> tuple[int, Ints]:
+        """First period that ticks [first, last) touch, and the offsets within them at which a period begins (the first is 0)."""
+        width = self.ticks_per_period
+        period = first // width
+        starts = np.arange(period * width, last, width) - first
+        starts[0] = 0
+        return period, starts
+
+
+@dataclass(frozen=True)
+class Split:
+    """One partition became two: ``at_s`` is when the halves began to serve, ``decided_s`` when it was decided."""
+
+    at_s: float
+    decided_s: float
+    partition: int
+    halves: tuple[int, int]
+    reason: SplitReason
+    cut: Position
+    inside_collection: bool
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One thing the control plane did or did not do."""
+
+    at_s: float
+    resource: str
+    action: str
+    detail: str
+    outcome: str
+    done_s: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class DeclinedSplit:
+    """A split that would not have helped, and the key in the way where it has a name."""
+
+    at_s: float
+    resource: str
+    partition: int
+    why: Declined
+    key: str | None
+
+
+@dataclass
+class PartitionRecord:
+    """One partition's range and life, for pictures: ``low``, ``high`` as fractions of the hash space."""
+
+    number: int
+    parent: int | None
+    born_s: float
+    retired_s: float | None
+    low: Position
+    high: Position
+
+
+class Binned:
+    """Amounts per partition number and period, grown as partitions come."""
+
+    def __init__(self, periods: int) -> None:
+        self._periods = periods
+        self.rows: Floats = np.zeros((0, periods))
+
+    def add(self, numbers: Sequence[int], first_period: int, amounts: Floats) -> None:
+        """Add ``amounts`` (periods × partitions) from ``first_period`` on."""
+        need = max(numbers) + 1
+        if need > len(self.rows):
+            grown = np.zeros((max(need, 2 * len(self.rows), 8), self._periods))
+            grown[: len(self.rows)] = self.rows
+            self.rows = grown
+        self.rows[np.asarray(numbers), first_period : first_period + len(amounts)] += amounts.T
+
+    def of(self, count: int) -> Floats:
+        """The first ``count`` partitions' rows."""
+        if len(self.rows) >= count:
+            return self.rows[:count]
+        padded = np.zeros((count, self._periods))
+        padded[: len(self.rows)] = self.rows
+        return padded
+
+
+class LaneRecord:
+    """Reads, or writes, of one resource.
+
+    Attributes
+    ----------
+    offered_units, consumed_units, throttle_events : per tick.
+    by_limit : throttle events per limit and period.
+    first_s, last_s : first and last tick with a refusal, per limit.
+    consumed_by_partition, throttled_by_partition : units and throttle events per partition and period.
+    capacity, warm : (second, units per second) whenever the value changed.
+    """
+
+    def __init__(self, grid: TimeGrid) -> None:
+        self._grid = grid
+        self.offered_units = np.zeros(grid.ticks)
+        self.consumed_units = np.zeros(grid.ticks)
+        self.throttle_events = np.zeros(grid.ticks)
+        self.by_limit: dict[Limit, Floats] = {}
+        self.first_s: dict[Limit, float] = {}
+        self.last_s: dict[Limit, float] = {}
+        self.consumed_by_partition = Binned(grid.periods)
+        self.throttled_by_partition = Binned(grid.periods)
+        self.capacity: list[tuple[float, float]] = []
+        self.warm: list[tuple[float, float]] = []
+
+    def add_units(self, first: int, offered: Floats, consumed: Floats) -> None:
+        """Units per tick from tick ``first`` on."""
+        self.offered_units[first : first + len(offered)] += offered
+        self.consumed_units[first : first + len(consumed)] += consumed
+
+    def add_partitions(self, first: int, numbers: Sequence[int], consumed: Floats) -> None:
+        """Consumed units, ticks × partitions, from tick ``first`` on."""
+        period, starts = self._grid.period_edges(first, first + len(consumed))
+        sums = consumed.sum(axis=0, keepdims=True) if len(starts) == 1 else np.add.reduceat(consumed, starts, axis=0)
+        self.consumed_by_partition.add(numbers, period, sums)
+
+    def add_throttles(self, first: int, numbers: Sequence[int], limit: Limit, events: Floats) -> None:
+        """Throttle events of one limit, ticks × partitions, from tick ``first`` on."""
+        per_tick = events.sum(axis=1)
+        hit = np.flatnonzero(per_tick)
+        if not len(hit):
+            return
+        self.throttle_events[first : first + len(events)] += per_tick
+        period, starts = self._grid.period_edges(first, first + len(events))
+        series = self.by_limit.setdefault(limit, np.zeros(self._grid.periods))
+        series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
+        self.first_s.setdefault(limit, (first + int(hit[0])) * self._grid.tick_s)
+        self.last_s[limit] = (first + int(hit[-1])) * self._grid.tick_s
+        self.throttled_by_partition.add(numbers, period, np.add.reduceat(events, starts, axis=0))
+
+
+class ResourceRecord:
+    """One table or index."""
+
+    def __init__(self, grid: TimeGrid) -> None:
+        self.lanes = {dimension: LaneRecord(grid) for dimension in Dimension}
+        self.splits: list[Split] = []
+        self.declined: list[DeclinedSplit] = []
+        self.initial_partitions = 0
+        self.partitions: list[PartitionRecord] = []
+        self.partition_counts: list[tuple[float, int]] = []
+
+
+@dataclass
+class KeyTally:
+    """What one named key of a resource asked for and was refused."""
+
+    key: str
+    sort_key: str | None
+    position: int
+    offered_units: float = 0.0
+    throttle_events: float = 0.0
+    partitions: int = 1
+
+
+@dataclass
+class TrafficRecord:
+    """One access pattern: per period what it offered and what became of it."""
+
+    grid: TimeGrid
+    offered: Floats = field(init=False)
+    succeeded: Floats = field(init=False)
+    attempts: Floats = field(init=False)
+    throttled: Floats = field(init=False)
+    throttle_events: Floats = field(init=False)
+    failures: dict[ErrorName, float] = field(default_factory=dict)
+    unprocessed: float = 0.0
+    finished_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events"):
+            setattr(self, name, np.zeros(self.grid.periods))
+
+    def add(self, first: int, **rows: Floats) -> None:
+        """Add rows per tick, by the names of the columns, from tick ``first`` on."""
+        for name, amounts in rows.items():
+            period, starts = self.grid.period_edges(first, first + len(amounts))
+            getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+
+    def fail(self, error: ErrorName, count: float) -> None:
+        """Count requests that ended in an error."""
+        if count > 0:
+            self.failures[error] = self.failures.get(error, 0.0) + count
+
+
+class Recorder:
+    """All records of one run, by resource and by access pattern."""
+
+    def __init__(self, grid: TimeGrid, resources: Sequence[str], traffic: Sequence[str]) -> None:
+        self.grid = grid
+        self.resources: Mapping[str, ResourceRecord] = {name: ResourceRecord(grid) for name in resources}
+        self.traffic: Mapping[str, TrafficRecord] = {name: TrafficRecord(grid) for name in traffic}
+        self.events: list[EventRow] = []
+        self.keys: dict[tuple[str, int], KeyTally] = {}
+        self.warnings: list[str] = []
+        self.first_throttle_s: float | None = None
+        self.last_throttle_s: float | None = None
+
+    def note_throttle(self, first_s: float, last_s: float) -> None:
+        """Widen the span in which attempts were throttled."""
+        self.first_throttle_s = first_s if self.first_throttle_s is None else min(self.first_throttle_s, first_s)
+        self.last_throttle_s = last_s if self.last_throttle_s is None else max(self.last_throttle_s, last_s)
+
+    def warn(self, sentence: str) -> None:
+        """Say something that hangs over all numbers of the run; each sentence once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
