@@ -32,7 +32,13 @@ def _cron(value: Any) -> str:
 
 
 class ScheduledAction(Value):
-    """At times given by ``cron`` (AWS's six fields, UTC), set ``min``, ``max`` or both (units per second)."""
+    """New bounds at set times.
+
+    Attributes
+    ----------
+    cron : AWS's six fields (minutes hours day-of-month month day-of-week year), with or without cron(…), in UTC.
+    min, max : units per second; one or both.
+    """
 
     cron: Annotated[str, Leaf(_cron, {"type": "string"})]
     min: Capacity | None = None

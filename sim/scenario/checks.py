@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
 from sim.names import AdmissionPolicy, IndexChange, Mode
@@ -22,12 +22,10 @@ from sim.scenario.fields import (
     ZipfField,
 )
 from sim.scenario.rates import CsvRate
-from sim.scenario.table import index_names, unknown_index
+from sim.scenario.sections import Account, Alarm, Event
+from sim.scenario.table import Table, index_names, unknown_index
 from sim.scenario.templates import fields_of
 from sim.scenario.traffic import Action, Traffic
-
-if TYPE_CHECKING:
-    from sim.scenario.scenario import Scenario
 
 Refused = list[tuple[Place, Any, Any]]
 
@@ -36,7 +34,36 @@ TICKS_MAX = 3650 * 86_400  # as many as ten years have seconds
 WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
 
 
-def cross_checks(scenario: Scenario) -> Refused:
+class Parts(Protocol):
+    """What is looked at: the parts of a scenario, and where its file lies."""
+
+    @property
+    def duration(self) -> float: ...
+    @property
+    def tick(self) -> float: ...
+    @property
+    def period(self) -> float: ...
+    @property
+    def admission(self) -> AdmissionPolicy: ...
+    @property
+    def prices(self) -> str: ...
+    @property
+    def base_dir(self) -> str: ...
+    @property
+    def fields(self) -> Mapping[str, Field]: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def traffic(self) -> tuple[Traffic, ...]: ...
+    @property
+    def account(self) -> Account: ...
+    @property
+    def event(self) -> tuple[Event, ...]: ...
+    @property
+    def alarm(self) -> tuple[Alarm, ...]: ...
+
+
+def cross_checks(scenario: Parts) -> Refused:
     """Everything that is wrong between parts of a scenario, each part being right in itself."""
     return [refused for check in _CHECKS for refused in check(scenario)]
 
@@ -45,7 +72,7 @@ def _is_whole(quotient: float) -> bool:
     return round(quotient) >= 1 and abs(quotient - round(quotient)) <= WHOLE_TOLERANCE * max(1.0, quotient)
 
 
-def _times(scenario: Scenario) -> Refused:
+def _times(scenario: Parts) -> Refused:
     wrong: Refused = []
     tick, period = scenario.tick, scenario.period
     if not (_is_whole(tick) if tick >= 1 else _is_whole(1 / tick)):
@@ -59,18 +86,18 @@ def _times(scenario: Scenario) -> Refused:
     return wrong
 
 
-def _admission(scenario: Scenario) -> Refused:
+def _admission(scenario: Parts) -> Refused:
     if scenario.admission is AdmissionPolicy.INSTANT or scenario.table.mode is Mode.PROVISIONED:
         return []
     sentence = f"{scenario.admission} is for provisioned tables only; this table is {scenario.table.mode}"
     return [(("admission",), str(scenario.admission), refusal(sentence, 'leave it out, or "instant"'))]
 
 
-def _prices(scenario: Scenario) -> Refused:
+def _prices(scenario: Parts) -> Refused:
     if scenario.prices in PRICE_SHEETS:
         return []
     try:
-        if (Path(scenario._base_dir) / scenario.prices).is_file():
+        if (Path(scenario.base_dir) / scenario.prices).is_file():
             return []
     except (OSError, ValueError):
         pass
@@ -78,7 +105,7 @@ def _prices(scenario: Scenario) -> Refused:
     return [(("prices",), scenario.prices, refusal(sentence, nearest(scenario.prices, PRICE_SHEETS)))]
 
 
-def _fields(scenario: Scenario) -> Refused:
+def _fields(scenario: Parts) -> Refused:
     wrong: Refused = []
     for name, field in scenario.fields.items():
         if "{" in name or "}" in name or not name.strip():
@@ -108,7 +135,7 @@ def _hashes_itself(fields: Mapping[str, Field], name: str) -> bool:
     return False
 
 
-def _unknown_field(scenario: Scenario, name: str) -> Any:
+def _unknown_field(scenario: Parts, name: str) -> Any:
     return refusal(
         f"no field {name!r} in [fields]; there are: {listed(scenario.fields)}", nearest(name, scenario.fields)
     )
@@ -118,7 +145,7 @@ def _csv(place: Place, value: CsvField | CsvRate, problem: CsvProblem) -> tuple[
     return ((*place, problem.key), getattr(value, problem.key), refusal(problem.message, problem.hint))
 
 
-def _templates_of(scenario: Scenario) -> Iterator[tuple[Place, str]]:
+def _templates_of(scenario: Parts) -> Iterator[tuple[Place, str]]:
     table = scenario.table
     holders: list[tuple[Place, Any]] = [(("table",), table)]
     holders += [(("table", "gsi", index), gsi) for index, gsi in enumerate(table.gsi)]
@@ -133,7 +160,7 @@ def _templates_of(scenario: Scenario) -> Iterator[tuple[Place, str]]:
                 yield (*place, key), template
 
 
-def _templates(scenario: Scenario) -> Refused:
+def _templates(scenario: Parts) -> Refused:
     wrong: Refused = []
     for place, template in _templates_of(scenario):
         wrong += [
@@ -146,7 +173,7 @@ def _templates(scenario: Scenario) -> Refused:
     return wrong
 
 
-def _used_fields(scenario: Scenario) -> set[str]:
+def _used_fields(scenario: Parts) -> set[str]:
     used = {field for _, template in _templates_of(scenario) for field in fields_of(template)}
     waiting = list(used)
     while waiting:
@@ -157,7 +184,7 @@ def _used_fields(scenario: Scenario) -> set[str]:
     return used
 
 
-def _fixed_fields(scenario: Scenario) -> Refused:
+def _fixed_fields(scenario: Parts) -> Refused:
     wrong: Refused = []
     used = _used_fields(scenario)
     for index, traffic in enumerate(scenario.traffic):
@@ -221,7 +248,7 @@ def _wrong_hash(fields: Mapping[str, Field], fixed: Mapping[str, str | int], nam
     return refusal(f"is the hash of {field.of}, which is fixed too: it can only be {hashed}")
 
 
-def _traffic(scenario: Scenario) -> Refused:
+def _traffic(scenario: Parts) -> Refused:
     wrong: Refused = []
     names: list[str] = []
     if not scenario.traffic:
@@ -255,7 +282,7 @@ def _traffic(scenario: Scenario) -> Refused:
     return wrong
 
 
-def _reads_index(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
+def _reads_index(scenario: Parts, traffic: Traffic, place: Place) -> Refused:
     is_local = traffic.index in {lsi.name for lsi in scenario.table.lsi}
     if traffic.fetches and not is_local:
         sentence = "is for a Query on a local secondary index; a global one gives its projection only"
@@ -270,7 +297,7 @@ def _reads_index(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
     return []
 
 
-def _touches_indexes(scenario: Scenario, writer: Traffic | Action, place: Place) -> Refused:
+def _touches_indexes(scenario: Parts, writer: Traffic | Action, place: Place) -> Refused:
     if isinstance(writer.touches, str):
         return []
     known = index_names(scenario.table)
@@ -282,7 +309,7 @@ def _touches_indexes(scenario: Scenario, writer: Traffic | Action, place: Place)
     return wrong
 
 
-def _scatters(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
+def _scatters(scenario: Parts, traffic: Traffic, place: Place) -> Refused:
     if traffic.scatter is None:
         return []
     field = scenario.fields.get(traffic.scatter)
@@ -294,7 +321,7 @@ def _scatters(scenario: Scenario, traffic: Traffic, place: Place) -> Refused:
     return []
 
 
-def _follows(scenario: Scenario) -> Refused:
+def _follows(scenario: Parts) -> Refused:
     leader = {traffic.name: traffic.follows.traffic for traffic in scenario.traffic if traffic.follows is not None}
     names = [traffic.name for traffic in scenario.traffic]
     wrong: Refused = []
@@ -316,7 +343,7 @@ def _follows(scenario: Scenario) -> Refused:
     return wrong
 
 
-def _quotas(scenario: Scenario) -> Refused:
+def _quotas(scenario: Parts) -> Refused:
     if scenario.table.mode is not Mode.PROVISIONED:
         return []
     wrong: Refused = []
@@ -345,7 +372,7 @@ def _quotas(scenario: Scenario) -> Refused:
     return wrong
 
 
-def _events(scenario: Scenario) -> Refused:
+def _events(scenario: Parts) -> Refused:
     wrong: Refused = []
     global_names = [gsi.name for gsi in scenario.table.gsi]
     for index, event in enumerate(scenario.event):
@@ -363,7 +390,7 @@ def _events(scenario: Scenario) -> Refused:
     return wrong
 
 
-_CHECKS: tuple[Callable[[Scenario], Refused], ...] = (
+_CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _times,
     _admission,
     _prices,

@@ -15,22 +15,39 @@ _UnitsPerSecond = Annotated[float, number(0, RATE_MAX_PER_S, "units per second",
 
 
 class CircuitBreaker(Value):
-    """Opens after ``failures`` failures in a row; tries again after ``reset`` seconds."""
+    """Stops sending when the table keeps failing.
+
+    Attributes
+    ----------
+    failures : failures in a row that open it.
+    reset : seconds after which it tries again.
+    """
 
     failures: Annotated[int, whole(1, 10**9)]
     reset: PositiveSeconds
 
 
 class RateLimit(Value):
-    """The client's own limit in units per second, first come first served, one second deep. None: no limit."""
+    """The client's own limit, first come first served, one second deep.
+
+    Attributes
+    ----------
+    read, write : units per second. None: no limit.
+    """
 
     read: _UnitsPerSecond | None = None
     write: _UnitsPerSecond | None = None
 
 
 class RetryUnprocessed(Value):
-    """Resending of what a batch gave back: at most ``max_retries`` times, resend n after ``base_delay`` × 2ⁿ seconds
-    up to ``max_delay``, lengthened at random by up to the fraction ``jitter``."""
+    """Resending of what a batch gave back: resend n (from 0) waits base_delay × 2ⁿ up to max_delay.
+
+    Attributes
+    ----------
+    max_retries : resends at most.
+    base_delay, max_delay : seconds.
+    jitter : largest fraction added to a delay at random.
+    """
 
     max_retries: Annotated[int, whole(0, ATTEMPTS_MAX)]
     base_delay: Seconds = 0.05

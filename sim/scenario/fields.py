@@ -81,14 +81,25 @@ class ChoiceField(Value):
 
 
 class UniformField(Value):
-    """Ids 0..count-1, equally likely."""
+    """Ids 0..count-1, equally likely.
+
+    Attributes
+    ----------
+    count : number of ids, at least 1.
+    """
 
     kind: Annotated[Literal["uniform"], word(["uniform"])] = "uniform"
     count: Count
 
 
 class ZipfField(Value):
-    """Ids 0..count-1, id k with weight 1/(k+1)^exponent; exponent 0 is uniform."""
+    """Ids 0..count-1, id k with weight 1/(k+1)^exponent.
+
+    Attributes
+    ----------
+    count : number of ids, at least 1.
+    exponent : from 0 (uniform); 1 is the classical law of word counts.
+    """
 
     kind: Annotated[Literal["zipf"], word(["zipf"])] = "zipf"
     count: Count
@@ -102,7 +113,13 @@ class SequenceField(Value):
 
 
 class HashField(Value):
-    """int(md5(text of field ``of``), 16) modulo ``count``: a deterministic shard."""
+    """int(md5(text of another field), 16) modulo ``count``: a deterministic shard.
+
+    Attributes
+    ----------
+    of : name of the other field.
+    count : number of shards, at least 1.
+    """
 
     kind: Annotated[Literal["hash"], word(["hash"])] = "hash"
     of: Name
@@ -110,7 +127,12 @@ class HashField(Value):
 
 
 class ClockField(Value):
-    """strftime of simulated time, a minute at the finest."""
+    """Simulated time as text, so that a date key moves as the run goes on.
+
+    Attributes
+    ----------
+    format : strftime format, a minute at the finest: "%Y-%m-%d".
+    """
 
     kind: Annotated[Literal["clock"], word(["clock"])] = "clock"
     format: Annotated[str, Leaf(_clock_format, {"type": "string", "minLength": 1})]
@@ -133,9 +155,13 @@ class FileValue(Value):
 
 
 class CsvField(FileValue):
-    """Measured popularity: column ``value`` of a CSV file, weighted by column ``weight`` (each row 1 without it).
+    """Measured popularity, from a CSV file with a header line; `read_weights` reads it.
 
-    `read_weights` reads it.
+    Attributes
+    ----------
+    path : of the file, from the scenario file's folder.
+    value : column of the field's values; rows of equal value are summed.
+    weight : column of weights, from 0. None: each row counts 1.
     """
 
     kind: Annotated[Literal["csv"], word(["csv"])] = "csv"

@@ -11,9 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sim.calibration import Calibration, calibrate
 from sim.errors import Problem, ScenarioError
 from sim.scenario.base import Found, Place, Value, found_in, listed, nearest, shown
 from sim.scenario.overrides import WITHOUT, apply_override, leave_out
+from sim.scenario.rates import StepsRate
 from sim.scenario.scenario import Scenario
 from sim.scenario.simulated import unsimulated
 
@@ -192,11 +194,10 @@ def _validated(
     scenario: Scenario | None = None
     rest = document
     broken: list[Place] = [one.place for one in found]
-    for key in ("format",):
-        if key not in rest:
-            found.append(Found((key,), "is required and missing", hint="format = 1"))
-            rest = {key: 1, **rest}
-            broken.append((key,))
+    if "format" not in rest:
+        found.append(Found(("format",), "is required and missing", hint="format = 1"))
+        rest = {"format": 1, **rest}
+        broken.append(("format",))
     for _ in range(ROUNDS_MAX):
         try:
             scenario = Scenario.model_validate(rest, context=context)
@@ -318,9 +319,6 @@ def to_dict(scenario: Scenario) -> dict[str, Any]:
 
 
 def _to_plain(value: Any) -> Any:
-    from sim.calibration import Calibration, calibrate
-    from sim.scenario.rates import StepsRate
-
     if isinstance(value, StepsRate):
         return [list(step) for step in value.steps]
     if isinstance(value, Value):
@@ -348,6 +346,6 @@ def with_overrides(
     scenario: Scenario, overrides: Iterable[tuple[str, str]] = (), without: Iterable[str] = ()
 ) -> Scenario:
     """A new scenario with some values changed; see `load` for how they are written."""
-    changed = from_dict(to_dict(scenario), "<scenario>", scenario._base_dir, overrides, without)
+    changed = from_dict(to_dict(scenario), "<scenario>", scenario.base_dir, overrides, without)
     changed._notes = (*scenario.notes, *changed.notes)
     return changed

@@ -79,7 +79,13 @@ class StepsRate(Value):
 
 
 class RampRate(Value):
-    """A straight line from ``from_`` to ``to`` requests per second over ``over`` seconds; then it holds ``to``."""
+    """A straight line that then holds its end.
+
+    Attributes
+    ----------
+    from_, to : requests per second at second 0 and at the end of the ramp.
+    over : seconds that the ramp takes.
+    """
 
     kind: Annotated[Literal["ramp"], word(["ramp"])] = "ramp"
     from_: PerSecond = Key(alias="from")
@@ -88,7 +94,13 @@ class RampRate(Value):
 
 
 class SpikeRate(Value):
-    """``base`` requests per second, and ``peak`` from ``at`` for ``lasting`` seconds (rectangular)."""
+    """A rectangular spike.
+
+    Attributes
+    ----------
+    base, peak : requests per second outside and inside the spike.
+    at, lasting : seconds: when it starts, how long it takes.
+    """
 
     kind: Annotated[Literal["spike"], word(["spike"])] = "spike"
     base: PerSecond
@@ -121,9 +133,14 @@ class DiurnalRate(Value):
 
 
 class CsvRate(FileValue):
-    """A measured rate: columns ``time`` and ``value`` of a CSV file, each value held until the next row.
+    """A measured rate, from a CSV file with a header line; each value holds until the next row; `read_series` reads it.
 
-    `read_series` reads it. ``per`` says whether values are requests per second (``"second"``) or counts per row.
+    Attributes
+    ----------
+    path : of the file, from the scenario file's folder.
+    time : column of times: seconds from second 0, or ISO timestamps, which count from the first row.
+    value : column of values.
+    per : "second": values are requests per second; "row": counts between this row and the next.
     """
 
     kind: Annotated[Literal["csv"], word(["csv"])] = "csv"

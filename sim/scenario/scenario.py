@@ -143,3 +143,8 @@ class Scenario(Value):
     def notes(self) -> tuple[str, ...]:
         """Sentences about what loading left out, for the result's warnings."""
         return self._notes
+
+    @property
+    def base_dir(self) -> str:
+        """The folder that paths in the scenario count from; "" is the working directory."""
+        return self._base_dir

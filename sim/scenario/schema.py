@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sim.scenario.scenario import Scenario
 
+_ATTRIBUTE = re.compile(r"^(\w+(?:, \w+)*) : (.+(?:\n +.+)*)", re.MULTILINE)  # of a numpy-style docstring
+
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a scenario file."""
+    """The JSON Schema (draft 2020-12) of a scenario file, with a description of every key that has one."""
     schema = Scenario.model_json_schema(by_alias=True)
-    definitions = {name: _tidy(item) for name, item in schema.pop("$defs").items()}
-    top = _tidy(schema)
-    top["required"] = ["format", *[key for key in top["required"] if key != "format"], "traffic"]
+    definitions = {name: _described(_tidy(item)) for name, item in schema.pop("$defs").items()}
+    top = _described(_tidy(schema))
+    top["required"] = ["format", *top.get("required", []), "traffic"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ddbsim scenario, format 1",
-        **{key: item for key, item in top.items() if key != "title"},
+        **top,
         "$defs": definitions,
     }
+
+
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """The docstring of a class as descriptions of its keys; a `kind` is what tells one table from another."""
+    summary, _, attributes = schema.get("description", "").partition("Attributes\n----------\n")
+    properties = schema.get("properties", {})
+    for names, text in _ATTRIBUTE.findall(attributes):
+        for name in names.split(","):
+            key = name.strip().removesuffix("_")
+            if key in properties:
+                properties[key] = {"description": " ".join(text.split()), **properties[key]}
+    described = {**schema, "description": " ".join(summary.split())} if summary else dict(schema)
+    if "kind" in properties:
+        described["required"] = ["kind", *schema.get("required", [])]
+    return described
 
 
 def _tidy(value: Any) -> Any:

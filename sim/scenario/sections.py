@@ -70,6 +70,7 @@ class Dax(Value):
 
     Attributes
     ----------
+    node_type : AWS's name, such as dax.r5.large.
     nodes : 1 to 11, each with a cache of its own.
     item_ttl, query_ttl : seconds.
     capacity_items : items that one node holds. None: from its memory.
@@ -102,7 +103,14 @@ class Account(Value):
 
 
 class Cost(Value):
-    """How a bill is made out: hours of a month, free tier, reserved capacity (units per second)."""
+    """How a bill is made out.
+
+    Attributes
+    ----------
+    month_hours : hours of a month.
+    free_tier : whether AWS's free tier is taken off.
+    reserved_read, reserved_write : reserved capacity, units per second.
+    """
 
     month_hours: Annotated[float, number(1, 744, "hours")] = 730.0
     free_tier: Switch = False
@@ -111,7 +119,14 @@ class Cost(Value):
 
 
 class Event(Value):
-    """An UpdateTable at second ``at`` of the run, with what it sets; ``index`` None: of the table."""
+    """An UpdateTable in the middle of the run.
+
+    Attributes
+    ----------
+    at : second of the run.
+    index : a global secondary index. None: the table.
+    mode, read_capacity, write_capacity, warm_read, warm_write, max_read, max_write : what is set; one or more.
+    """
 
     at: Seconds
     index: Name | None = None
@@ -141,10 +156,13 @@ def _threshold_fraction(alarm: Alarm) -> list[Any]:
 
 
 class Alarm(Value):
-    """A CloudWatch alarm, under CloudWatch's names; ``index`` None: of the table.
+    """A CloudWatch alarm, under CloudWatch's names.
 
     Attributes
     ----------
+    metric, operation, statistic, comparison, evaluation_periods, treat_missing : as CloudWatch has them.
+    index : None: the table.
+    of_provisioned : whether the threshold is a fraction of provisioned capacity.
     period : seconds, a whole number of minutes.
     threshold : in the metric's own unit, or a fraction of provisioned capacity with ``of_provisioned``.
     datapoints_to_alarm : None: as many as ``evaluation_periods``.

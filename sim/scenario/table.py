@@ -40,7 +40,8 @@ class Gsi(Value):
 
     Attributes
     ----------
-    pk, sk : templates of the index key; None: no sort key.
+    name : differs from the names of all other indexes.
+    pk, sk : templates of the index key; ``sk`` None: no sort key.
     projection : what an entry keeps of the item.
     projected_bytes : size of a whole entry, keys included. None: the item's size (projection ALL only).
     present : fraction of items that carry the index key (a sparse index below 1).
@@ -74,7 +75,15 @@ class Gsi(Value):
 
 
 class Lsi(Value):
-    """A local secondary index: charged to the table, and it pins each item collection to one partition."""
+    """A local secondary index: charged to the table, and it pins each item collection to one partition.
+
+    Attributes
+    ----------
+    name : differs from the names of all other indexes.
+    sk : template of the index's sort key.
+    projection : what an entry keeps of the item.
+    projected_bytes : size of a whole entry, keys included. None: the item's size (projection ALL only).
+    """
 
     name: Name
     sk: Template
@@ -92,6 +101,7 @@ class Table(Value):
 
     Attributes
     ----------
+    name : as users call it.
     pk, sk : key templates; ``sk`` None: no sort key.
     mode : provisioned or on-demand.
     read_capacity, write_capacity : provisioned units per second, at least 1.
@@ -102,6 +112,8 @@ class Table(Value):
     storage_bytes : at start, spread like the keys. None: empty.
     collection_bytes : at start, of each item collection.
     burst_at_start : fraction of the 300 s of burst credit that is there at second 0.
+    table_class : price class.
+    streams : whether DynamoDB Streams are on.
     gsi, lsi : indexes, in the order of the file.
     replicas : number of further regions.
     """

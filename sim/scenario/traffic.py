@@ -178,7 +178,14 @@ PagesLeaf = Leaf(_pages, {"anyOf": [{"const": "all"}, {"type": "integer", "minim
 
 
 class Follows(Value):
-    """``per`` requests after each succeeded request of the pattern ``traffic``, ``delay`` seconds later."""
+    """Requests that come after each succeeded request of another pattern.
+
+    Attributes
+    ----------
+    traffic : name of that pattern.
+    per : so many requests after each of its requests.
+    delay : seconds between.
+    """
 
     traffic: Name
     per: Annotated[float, number(0, 1e6, "requests per request", above=True)] = 1.0
