@@ -73,7 +73,7 @@ def import_file(
         load = _read_traffic(traffic_path, draft, folder)
     text = write_scenario(draft, load, file_name=name, traffic_name=traffic_name)
     complete = text if load is not None else write_scenario(draft, load, file_name=name, example=True)
-    _check(complete, source=name, folder=folder)
+    _check(complete, source=f"{name}, as a scenario", folder=folder)
     return text
 
 
@@ -83,10 +83,17 @@ def _read_main(
     source = path.name
     size, head_bytes = read_head(path, HEAD_BYTES)
     head = decode(_whole_characters(head_bytes, size), source=source)
-    if looks_like_workload(head):
+    is_workload = looks_like_workload(head)
+    is_trace = not is_workload and looks_like_trace(head)
+    if (is_workload or is_trace) and (table is not None or parameters):
+        option = "--table" if table is not None else "--parameter"
+        refuse(
+            source, "is traffic and holds no table to choose from", path=option, hint="import a template with --traffic"
+        )
+    if is_workload:
         draft = workload_table(path)
         return draft, None if has_traffic else read_workload(path, table=draft)
-    if looks_like_trace(head):
+    if is_trace:
         draft = trace_table(path)
         return draft, None if has_traffic else read_trace(path, table=None, output_dir=folder)
     if size > DOCUMENT_BYTES_MAX:

@@ -24,7 +24,7 @@ from sim.names import Mode, Operation
 
 KEY = "key"  # YCSB's own word for its one key
 INSERTED = "inserted_key"
-ZIPFIAN_CONSTANT = 0.99  # YCSB's default skew
+ZIPFIAN_CONSTANT = 0.99  # fixed in YCSB's core workload
 FIELD_COUNT = 10  # YCSB's default
 FIELD_BYTES = 100  # YCSB's default
 RECORDS_MAX = 10**12
@@ -70,7 +70,7 @@ class _Workload:
         return name in self._properties
 
     def text(self, name: str, default: str) -> str:
-        return self._properties[name][1].lower() if self.has(name) else default
+        return self._properties[name][1] if self.has(name) else default
 
     def number(self, name: str, default: float, *, low: float, high: float) -> float:
         if not self.has(name):
@@ -160,7 +160,9 @@ def read_workload(path: Path, *, table: TableDraft) -> TrafficDraft:
             )
     if not patterns:
         refuse(source, "has no operation: all proportions are 0")
-    distribution = workload.text("requestdistribution", "uniform")
+    distribution = workload.text("requestdistribution", "uniform").lower()
+    if workload.text("fieldlengthdistribution", "constant").lower() != "constant":
+        remarks.append("fieldlengthdistribution was not taken: all items have the size of fieldcount × fieldlength.")
     law = _law(workload, distribution, records, remarks)
     inserts = {INSERTED: LawField(toml='{ kind = "sequence" }', origin="insertproportion: each insert has a new key")}
     return TrafficDraft(
@@ -208,12 +210,11 @@ def _law(workload: _Workload, distribution: str, records: int, remarks: list[str
             remarks.append("requestdistribution=sequential goes through the keys in turn; over a run that is uniform.")
         return LawField(toml=f'{{ kind = "uniform", count = {records} }}', origin=origin)
     if distribution in {"zipfian", "latest"}:
-        exponent = workload.number("zipfianconstant", ZIPFIAN_CONSTANT, low=0, high=20)
         if distribution == "latest":
             remarks.append(
                 "requestdistribution=latest favours the newest records: the skew is taken, and that the favourites change is not."
             )
-        return LawField(toml=f'{{ kind = "zipf", count = {records}, exponent = {exponent:g} }}', origin=origin)
+        return LawField(toml=f'{{ kind = "zipf", count = {records}, exponent = {ZIPFIAN_CONSTANT} }}', origin=origin)
     raise refusal(
         workload.source,
         "this version reads requestdistribution uniform, zipfian, latest and sequential",
