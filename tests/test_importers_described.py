@@ -175,5 +175,9 @@ def test_a_local_index_is_checked_against_its_table(tmp_path: Path) -> None:
     assert "is the name of another index" in refusal_of(changed(tmp_path, LocalSecondaryIndexes=twice))
 
 
+def test_a_status_of_a_wrong_type_decides_nothing(tmp_path: Path) -> None:
+    assert table_of(import_file(changed(tmp_path, TableStatus=[]))) == table_of(import_file(FILES / "described.json"))
+
+
 def test_parameters_belong_to_templates() -> None:
     assert "only templates have parameters" in refusal_of(FILES / "described.json", parameters={"A": "b"})

@@ -76,22 +76,8 @@ SCALARS = (
 )
 FUNCTIONS = st.sampled_from(
     [
-        "Ref",
-        "Fn::Sub",
-        "Fn::Join",
-        "Fn::If",
-        "Fn::Select",
-        "Fn::Split",
-        "Fn::FindInMap",
-        "Fn::GetAtt",
-        "Fn::Equals",
-        "Condition",
-        "Fn::And",
-        "Fn::Not",
-        "Fn::ImportValue",
-        "IndexName",
-        "KeySchema",
-        "ProjectionType",
+        *("Ref", "Fn::Sub", "Fn::Join", "Fn::If", "Fn::Select", "Fn::Split", "Fn::FindInMap", "Fn::GetAtt", "Fn::And"),
+        *("Fn::Equals", "Condition", "Fn::Not", "Fn::ImportValue", "IndexName", "KeySchema", "ProjectionType"),
     ]
 )
 VALUES = st.recursive(

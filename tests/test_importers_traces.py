@@ -226,6 +226,7 @@ def test_a_wrong_workload_is_refused_by_line(tmp_path: Path, line: str, part: st
         ("timestamp,value\n5,1\n5,1\n", "must increase from row to row"),
         ("timestamp,value\n5,1\n", "a series has at least two rows"),
         ("timestamp,id\n", "has a header and no rows"),
+        (" ,\n,\n", "has no line that names columns"),
         ('timestamp,id\n5,"' + "a" * 200_000 + '"\n', "is broken CSV"),
         ('{"a": 1}', "looks like JSON; --traffic takes a CSV"),
     ],

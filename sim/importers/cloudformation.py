@@ -496,7 +496,7 @@ def _read_schedule(target: _Resource, properties: Node, remarks: list[str]) -> l
             )
             continue
         zone = action.child("Timezone")
-        if zone is not None and zone.value not in {"UTC", "Etc/UTC"}:
+        if zone is not None and zone.value not in ("UTC", "Etc/UTC"):
             remarks.append(
                 f"{target.logical_id}: {label} is in time zone {zone.name()}; its cron was taken as UTC, shift it."
             )

@@ -173,7 +173,7 @@ def _has_no_capacity(table: Node) -> bool:
 
 def _remark_on_state(table: Node, mode: Mode, remarks: list[str]) -> None:
     status = table.child("TableStatus")
-    if status is not None and status.value in {"UPDATING", "CREATING", "DELETING"}:
+    if status is not None and status.value in ("UPDATING", "CREATING", "DELETING"):
         towards = (
             " on its way to on-demand (capacity 0/0)" if mode is Mode.ON_DEMAND and _has_no_capacity(table) else ""
         )

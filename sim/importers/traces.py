@@ -137,7 +137,10 @@ def read_header(path: Path) -> tuple[str, ...]:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         refuse(source, "is UTF-16; a trace is read in place, and must be UTF-8")
     decode(head[: head.rfind(b"\n") + 1] or head, source=source)
-    _, cells = next(_open_rows(path))
+    first = next(_open_rows(path), None)
+    if first is None:
+        refuse(source, "has no line that names columns", hint="the first line is such as timestamp,customer_id")
+    _, cells = first
     header = tuple(cell.strip() for cell in cells)
     if set(header) >= _EVALUATOR_COLUMNS:
         raise form_refusal(source, "a report of the capacity mode evaluator")
