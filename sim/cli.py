@@ -292,13 +292,9 @@ def import_(
 @_answers
 def version() -> None:
     """Print the version."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as version_of
+    from sim.results.result import version as installed_version
 
-    try:
-        print(version_of("ddbsim"))
-    except PackageNotFoundError:
-        print("unknown (not installed)")
+    print(installed_version())
 
 
 def _load(

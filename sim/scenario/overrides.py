@@ -41,12 +41,15 @@ def parse_path(path: str) -> list[str | int] | None:
 
 
 def apply_override(document: dict[str, Any], path: str, text: str) -> tuple[Place, Found | None]:
-    """Set one value in a parsed file; gives its place in the document, and what was wrong with the path."""
+    """Set one value in a parsed file; gives the place of all that this made new, and what was wrong with the path."""
     parts = parse_path(path)
     if parts is None:
         sentence = "is no key path; write such as table.write_capacity=200, traffic[0].rate=50 or traffic.NAME.rate=50"
         return (), Found((path,), sentence)
+    if len(parts) > 1 and parts[0] == "calibration" and isinstance(document.get("calibration"), str):
+        document["calibration"] = {"base": document["calibration"]}
     place: list[str | int] = []
+    made: Place | None = None
     holder: Any = document
     for index, part in enumerate(parts):
         is_last = index == len(parts) - 1
@@ -61,13 +64,15 @@ def apply_override(document: dict[str, Any], path: str, text: str) -> tuple[Plac
             sentence = f"is a single value in this file, so that {part!r} in it cannot be set"
             return (), Found(tuple(place), sentence, hint="set it as a whole")
         place.append(part)
+        if made is None and isinstance(holder, dict) and part not in holder:
+            made = tuple(place)
         if is_last:
             holder[part] = parse_value(text)
         elif isinstance(holder, dict):
             holder = holder.setdefault(part, {})
         else:
             holder = holder[part]
-    return tuple(place), None
+    return made or tuple(place), None
 
 
 def _element(items: list[Any], part: str | int, place: Place) -> int | Found:

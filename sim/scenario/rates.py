@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Discriminator, GetJsonSchemaHandler, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, GetJsonSchemaHandler, Tag, model_validator
 from pydantic import Field as Key
 from pydantic_core import CoreSchema
 
@@ -87,10 +87,20 @@ class RampRate(Value):
     over : seconds that the ramp takes.
     """
 
+    # For type checkers, which would otherwise take `from` as the argument's name.
+    model_config = ConfigDict(populate_by_name=True)
+
     kind: Annotated[Literal["ramp"], word(["ramp"])] = "ramp"
     from_: PerSecond = Key(alias="from")
     to: PerSecond
     over: PositiveSeconds
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_a_file_it_is_from(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "from_" in data:
+            refuse_all("rate", [(("from_",), data["from_"], refusal("unknown key", "did you mean 'from'?"))])
+        return data
 
 
 class SpikeRate(Value):

@@ -1,0 +1,154 @@
+"""Hypothesis strategies of valid things, under plural nouns; a new feature of the format is added here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sim.scenario import Scenario, from_dict
+
+Document = dict[str, Any]
+
+FIELD_NAMES = ("user", "status", "day", "shard", "n")
+CLOCK_FORMATS = ("%Y-%m-%d", "%Y-%m-%dT%H", "%H:%M", "week %W")
+SIMPLE_WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+BATCH_ITEMS_MAX = {"BatchGetItem": 100, "BatchWriteItem": 25, "TransactGetItems": 100, "TransactWriteItems": 100}
+
+
+def fields(name: str) -> st.SearchStrategy[Document]:
+    """Definitions of the field ``name``; ``shard`` is a hash of ``user``."""
+    counts = st.sampled_from([1, 2, 10, 1000, 10**6, 10**12])
+    match name:
+        case "user":
+            uniform = st.fixed_dictionaries({"kind": st.just("uniform"), "count": counts})
+            exponents = st.sampled_from([0, 0.5, 1.0, 1.5])
+            return uniform | st.fixed_dictionaries({"kind": st.just("zipf"), "count": counts, "exponent": exponents})
+        case "status":
+            weights = st.dictionaries(st.sampled_from(["a", "b", "c d", "é"]), st.integers(1, 100), min_size=1)
+            return st.fixed_dictionaries({"kind": st.just("choice"), "weights": weights})
+        case "day":
+            return st.fixed_dictionaries({"kind": st.just("clock"), "format": st.sampled_from(CLOCK_FORMATS)})
+        case "shard":
+            small = st.sampled_from([1, 2, 10])
+            return st.fixed_dictionaries({"kind": st.just("hash"), "of": st.just("user"), "count": small})
+        case _:
+            return st.just({"kind": "sequence"})
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> str:
+    """Key templates over `FIELD_NAMES`, constants included."""
+    names = draw(st.lists(st.sampled_from(FIELD_NAMES), max_size=3, unique=True))
+    return "K" + "".join(f"#{{{name}}}" for name in names)
+
+
+@st.composite
+def rates(draw: st.DrawFn, duration_s: int) -> Any:
+    """Every shape of a rate that needs no file."""
+    amounts = st.sampled_from([0, 0.5, 3, 40, 900, 2500])
+    kind = draw(st.sampled_from(["number", "steps", "ramp", "spike", "diurnal"]))
+    first, second = draw(amounts), draw(amounts)
+    half = f"{duration_s // 2}s"
+    match kind:
+        case "steps":
+            return [["0s", first], [half, second]]
+        case "ramp":
+            return {"kind": "ramp", "from": first, "to": second, "over": half}
+        case "spike":
+            return {"kind": "spike", "base": first, "peak": second, "at": half, "lasting": 10}
+        case "diurnal":
+            return {"kind": "diurnal", "mean": first, "peak": first * 1.5, "peak_at": "14:30"}
+        case _:
+            return first
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Document:
+    """Tables of either mode, with local indexes and without."""
+    table: Document = {"name": "orders", "pk": draw(templates())}
+    if draw(st.booleans()):
+        table["sk"] = draw(templates())
+        if draw(st.booleans()):
+            table["lsi"] = [{"name": "L1", "sk": draw(templates())}]
+    capacities = st.sampled_from([1, 2.5, 100, 3000, 40_000])
+    if draw(st.booleans()):
+        table |= {"mode": "provisioned", "read_capacity": draw(capacities), "write_capacity": draw(capacities)}
+        if draw(st.booleans()):
+            table["burst_at_start"] = draw(st.sampled_from([0, 0.5, 1]))
+    else:
+        table["mode"] = "on-demand"
+        for key in draw(
+            st.sets(st.sampled_from(["max_read", "max_write", "previous_peak_read", "previous_peak_write"]))
+        ):
+            table[key] = draw(capacities)
+    if draw(st.booleans()):
+        table["partitions"] = draw(st.integers(1, 12))
+    for key in draw(st.sets(st.sampled_from(["warm_read", "warm_write"]))):
+        table[key] = draw(capacities)
+    return table
+
+
+@st.composite
+def patterns(draw: st.DrawFn, name: str, duration_s: int, table: Document) -> Document:
+    """One access pattern of any operation that is simulated."""
+    operation = draw(
+        st.sampled_from([*SIMPLE_WRITES, "GetItem", "Query", "Scan", "TTLDelete", *BATCH_ITEMS_MAX]),
+    )
+    pattern: Document = {"name": name, "operation": operation, "rate": draw(rates(duration_s))}
+    options: Document = {
+        "arrivals": draw(st.sampled_from(["poisson", "even"])),
+        "starts": draw(st.sampled_from([0, "5s"])),
+        "item_bytes": draw(st.sampled_from([1, 1024, 1025, 4097, 20_000])),
+        "count": draw(st.sampled_from([1, 50, 10_000])),
+        "pk": draw(templates()),
+    }
+    reads = operation in {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
+    if reads:
+        options["missing"] = draw(st.sampled_from([0, 0.25, 1]))
+        if operation != "TransactGetItems":
+            options["consistent"] = draw(st.booleans())
+    elif operation not in {"BatchWriteItem", "TTLDelete"}:
+        options["condition_fails"] = draw(st.sampled_from([0, 0.1, 1]))
+    if not reads and "lsi" in table:
+        options["touches"] = draw(st.sampled_from(["all", [], ["L1"], {"L1": "key-changed"}, {"L1": "untouched"}]))
+    if operation in {"Query", "Scan"}:
+        options |= {"items": draw(st.integers(0, 40)), "filter_pass": draw(st.sampled_from([0, 0.3, 1]))}
+    if operation in BATCH_ITEMS_MAX:
+        options["batch"] = draw(st.integers(1, BATCH_ITEMS_MAX[operation]))
+        options["batch_keys"] = draw(st.sampled_from(["independent", "same-partition-key"]))
+    given = draw(st.sets(st.sampled_from(sorted(options))))
+    return pattern | {key: value for key, value in options.items() if key in given}
+
+
+@st.composite
+def scenario_documents(draw: st.DrawFn) -> Document:
+    """Valid scenarios as mappings with the keys of the format; runs of them are short."""
+    duration_s = draw(st.sampled_from([60, 180, 600]))
+    table = draw(tables())
+    names = draw(st.lists(st.sampled_from(["web", "batch job", "stream", "äö"]), min_size=1, max_size=3, unique=True))
+    document: Document = {
+        "format": 1,
+        "duration": duration_s,
+        "fields": {name: draw(fields(name)) for name in FIELD_NAMES},
+        "table": table,
+        "traffic": [draw(patterns(name, duration_s, table)) for name in names],
+    }
+    admissions = ["instant"] if table["mode"] == "on-demand" else ["instant", "static", "adaptive-2017"]
+    options: Document = {
+        "title": draw(st.text(max_size=20)),
+        "start": draw(st.sampled_from(["2026-01-01T00:00:00Z", "2026-06-30T23:59:30+02:00"])),
+        "seed": draw(st.integers(0, 2**63 - 1)),
+        "tick": draw(st.sampled_from([1, "500ms", 0.1, "2s"])),
+        "period": draw(st.sampled_from([60, "10s"])),
+        "admission": draw(st.sampled_from(admissions)),
+        "calibration": draw(st.sampled_from(["observed", {"base": "default", "split_delay_s": 60}])),
+        "cost": {"free_tier": True},
+    }
+    given = draw(st.sets(st.sampled_from(sorted(options))))
+    return document | {key: value for key, value in options.items() if key in given}
+
+
+def scenarios() -> st.SearchStrategy[Scenario]:
+    """Valid scenarios that this version simulates."""
+    return scenario_documents().map(from_dict)

@@ -1,0 +1,316 @@
+"""The command line: exit codes, what goes to which stream, and no traceback whatever the file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_scenario import MINIMAL, WITH_INDEXES
+from typer.testing import CliRunner, Result
+
+from sim.cli import app
+from sim.errors import ImportFileError, Problem
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def ddbsim(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.toml"
+    path.write_text(MINIMAL)
+    return path
+
+
+class FakeResult:
+    """What the command line asks of a result."""
+
+    def __init__(self, scenario: Any, throttled_fraction: Any = 0.02) -> None:
+        self.document = {"format": 1, "seed": scenario.seed, "throttled_fraction": throttled_fraction}
+
+    def to_dict(self) -> dict[str, Any]:
+        return copy.deepcopy(self.document)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
+    """Put another function in the place of the simulation, the report and the picture."""
+
+    def install(run: Callable[..., Any]) -> None:
+        def report(result: Any, console: Any) -> None:
+            console.print(f"report of {result.document}")
+
+        def comparison(labelled: Any, console: Any) -> None:
+            console.print(" and ".join(label for label, _ in labelled))
+
+        def picture(result: Any, path: Path) -> None:
+            path.write_bytes(b"picture")
+
+        fakes: dict[str, dict[str, Any]] = {
+            "sim.run": {"run": run},
+            "sim.results.report": {"print_report": report, "print_comparison": comparison},
+            "sim.results.plots": {"save_run": picture},
+        }
+        for name, members in fakes.items():
+            module = ModuleType(name)
+            for key, member in members.items():
+                setattr(module, key, member)
+            monkeypatch.setitem(sys.modules, name, module)
+
+    install(lambda scenario, progress=None: FakeResult(scenario))
+    return install
+
+
+# check
+
+
+def test_a_valid_file_is_called_valid(file: Path) -> None:
+    result = ddbsim("check", file)
+    assert (result.exit_code, result.stdout) == (0, f"{file}: valid\n")
+
+
+def test_a_wrong_file_exits_with_two_and_says_all_on_standard_error(file: Path) -> None:
+    file.write_text(MINIMAL.replace("rate = 100", "rate = -1\nitem_byte = 5"))
+    result = ddbsim("check", file)
+    assert (result.exit_code, result.stdout) == (2, "")
+    first, second = result.stderr.splitlines()
+    assert first.startswith(f"{file}: traffic[0].rate: must be a number from 0 to 1e9 requests per second")
+    assert "(given: -1)" in first
+    assert second.endswith("did you mean 'item_bytes'?")
+
+
+def test_what_is_left_out_is_said(file: Path) -> None:
+    file.write_text(WITH_INDEXES)
+    assert ddbsim("check", file).exit_code == 2
+    result = ddbsim("check", file, "--without-indexes", "--without-autoscaling")
+    assert result.exit_code == 0
+    assert "ByStatus" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["check"], ["chek", "x"], ["run", "x", "--sed", "3"], ["run", "x", "--seed", "a"]]
+)
+def test_wrong_usage_exits_with_two(arguments: list[str]) -> None:
+    assert ddbsim(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "seed"], "--set: must be PATH=VALUE (given: seed)"),
+        (["--set", "=5"], "--set: must be PATH=VALUE"),
+        (["--set", "traffic.red.rate=5"], "did you mean 'reads'?"),
+        (["--seed", "-1"], "--set: seed: must be a whole number from 0"),
+        (["--level", "flows"], "did you mean 'flow'?"),
+        (["--level", "request"], "not simulated yet"),
+        (["--fail-over", "lots"], "--fail-over: must be a share"),
+        (["--fail-over", "101%"], "--fail-over: must be a share"),
+        (["--plot", "run.bmp"], "--plot: must end in .png"),
+        (["--plot", "no/such/folder/run.png"], "--plot: there is no folder"),
+    ],
+)
+def test_wrong_options_exit_with_two(file: Path, arguments: list[str], message: str) -> None:
+    result = ddbsim("run", file, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+# run and compare
+
+
+@pytest.mark.usefixtures("engine")
+def test_json_is_one_object_and_nothing_else_on_standard_output(file: Path, tmp_path: Path) -> None:
+    result = ddbsim("run", file, "--json", "--seed", "3", "--plot", tmp_path / "run.png")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["seed"] == 3
+    assert result.stdout.count("\n") == 1
+    assert (tmp_path / "run.png").read_bytes() == b"picture"
+
+
+@pytest.mark.usefixtures("engine")
+def test_without_json_it_reports(file: Path) -> None:
+    assert "report of" in ddbsim("run", file).stdout
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("limit", "code"), [("1%", 1), ("2%", 0), ("0.0199", 1), ("0.02", 0), ("100%", 0), ("0", 1)])
+def test_fail_over_exits_with_one_above_the_limit_only(file: Path, limit: str, code: int) -> None:
+    result = ddbsim("run", file, "--json", "--fail-over", limit)
+    assert result.exit_code == code
+    assert json.loads(result.stdout)["throttled_fraction"] == 0.02
+    assert ("over the limit" in result.stderr) == bool(code)
+
+
+@pytest.mark.usefixtures("engine")
+def test_compare_shows_all_or_tells_what_is_wrong_in_each(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(MINIMAL)
+    assert "orders and other" in ddbsim("compare", file, other).stdout
+    runs = json.loads(ddbsim("compare", file, other, "--json", "--set", "seed=9").stdout)["runs"]
+    assert [(run["file"], run["result"]["seed"]) for run in runs] == [(str(file), 9), (str(other), 9)]
+    other.write_text("format = 2")
+    result = ddbsim("compare", file, other, tmp_path / "third.toml")
+    assert result.exit_code == 2
+    assert "other.toml: format" in result.stderr
+    assert "third.toml: no such file" in result.stderr
+
+
+def test_a_fault_of_the_program_exits_with_one_and_shows_where_on_wish(file: Path, engine: Any) -> None:
+    def broken(scenario: Any, progress: Any = None) -> Any:
+        raise RuntimeError("the bucket leaks")
+
+    engine(broken)
+    result = ddbsim("run", file)
+    assert result.exit_code == 1
+    assert "This is a fault of ddbsim, not of your input." in result.stderr
+    assert "--debug" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in ddbsim("--debug", "run", file).stderr
+
+
+def test_a_result_with_a_nan_is_a_fault_not_wrong_json(file: Path, engine: Any) -> None:
+    engine(lambda scenario, progress=None: FakeResult(scenario, float("nan")))
+    result = ddbsim("run", file, "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_an_input_error_of_the_run_exits_with_two(file: Path, engine: Any) -> None:
+    def refuses(scenario: Any, progress: Any = None) -> Any:
+        raise ImportFileError([Problem(source="prices.toml", path="read", message="is missing")])
+
+    engine(refuses)
+    result = ddbsim("run", file)
+    assert (result.exit_code, result.stderr) == (2, "prices.toml: read: is missing\n")
+
+
+def test_an_interrupt_is_no_fault(file: Path, engine: Any) -> None:
+    def interrupted(scenario: Any, progress: Any = None) -> Any:
+        raise KeyboardInterrupt
+
+    engine(interrupted)
+    assert ddbsim("run", file).exit_code == 130
+
+
+# schema, version, import
+
+
+def test_the_schema_is_json() -> None:
+    result = ddbsim("schema")
+    assert result.exit_code == 0
+    assert set(json.loads(result.stdout)["required"]) == {"format", "duration", "table", "traffic"}
+
+
+def test_there_is_a_version() -> None:
+    assert ddbsim("version").exit_code == 0
+
+
+@pytest.fixture
+def importer(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    calls: list[Any] = []
+
+    def import_file(path: Path, **options: Any) -> str:
+        calls.append((path, options))
+        if not path.exists():
+            raise ImportFileError([Problem(source=str(path), path="", message="no such file")])
+        return "format = 1\n"
+
+    module = ModuleType("sim.importers")
+    module.import_file = import_file  # type: ignore[attr-defined]  # a stand-in for the module
+    monkeypatch.setitem(sys.modules, "sim.importers", module)
+    return calls
+
+
+def test_import_prints_or_writes_and_overwrites_on_wish_only(importer: list[Any], file: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.toml"
+    assert ddbsim("import", file).stdout == "format = 1\n"
+    assert ddbsim("import", file, "-o", output, "--table", "T", "--parameter", "Stage=a=b").exit_code == 0
+    assert output.read_text() == "format = 1\n"
+    assert importer[-1] == (file, {"traffic": None, "table": "T", "parameters": {"Stage": "a=b"}})
+    output.write_text("mine")
+    result = ddbsim("import", file, "-o", output)
+    assert (result.exit_code, output.read_text()) == (2, "mine")
+    assert "--force" in result.stderr
+    assert ddbsim("import", file, "-o", output, "--force").exit_code == 0
+    assert output.read_text() == "format = 1\n"
+    assert ddbsim("import", file, "-o", tmp_path / "no" / "folder.toml").exit_code == 2
+    assert ddbsim("import", file, "--parameter", "Stage").exit_code == 2
+    assert ddbsim("import", tmp_path / "nobody.yaml").exit_code == 2
+
+
+# Whatever the file
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_file_brings_a_traceback(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = data.draw(st.sampled_from([MINIMAL, WITH_INDEXES]))
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    patch = data.draw(
+        st.text(max_size=8) | st.sampled_from(["nan", "-1", "{}", "[", '"', "1e999", "true", "#", "\n[x]\n"])
+    )
+    file = tmp_path_factory.mktemp("fuzz") / "a.toml"
+    file.write_text(text[:start] + patch + text[end:], encoding="utf-8", newline="")
+    result = ddbsim("check", file)
+    assert result.exit_code in {0, 2}, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    assert "fault of ddbsim" not in result.output
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"format = 1", b"a = " + b"[" * 4000, b"\x00"])
+def test_no_bytes_bring_a_traceback(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(content)
+    result = ddbsim("check", file)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+# As a process
+
+
+def process(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-m", "sim.cli", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, text=True, env=environment, stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_goes_away_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with process("schema", stdout=writing) as running:
+        os.close(writing)
+        assert running.stderr is not None
+        complaint = running.stderr.read()
+    assert (running.returncode, complaint) == (0, "")
+
+
+def test_a_path_that_is_no_unicode_is_shown_escaped() -> None:
+    with process("check", os.fsdecode(b"/no/\xff.toml"), stdout=subprocess.PIPE) as running:
+        _, complaint = running.communicate()
+    assert running.returncode == 2
+    assert "no such file" in complaint
+    assert "Traceback" not in complaint
+
+
+def test_checking_draws_no_picture_and_reads_no_frame(file: Path) -> None:
+    script = "import sys; from sim.scenario import load; load(sys.argv[1]); import sim.cli; print(*sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script, str(file)]
+    loaded = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pandas", "matplotlib"} & set(loaded)
