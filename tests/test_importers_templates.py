@@ -333,6 +333,32 @@ def test_a_scaling_target_of_a_table_elsewhere_is_told(tmp_path: Path) -> None:
     assert "autoscaling" not in scenario_of(text)["table"]
 
 
+def scaled(schedule: str, capacity: str) -> str:
+    """A template with one table and a scaling target of its reads that has a schedule."""
+    return f"""{table_yaml(capacity)}
+  Target:
+    Type: AWS::ApplicationAutoScaling::ScalableTarget
+    Properties:
+      ResourceId: !Sub table/${{Things}}
+      ScalableDimension: dynamodb:table:ReadCapacityUnits
+      MinCapacity: 1
+      MaxCapacity: 9
+      ScheduledActions: [{{ Schedule: '{schedule}', ScalableTargetAction: {{ MaxCapacity: 5 }} }}]
+"""
+
+
+def test_scaling_does_not_act_in_on_demand_mode(tmp_path: Path) -> None:
+    text = import_file(written(tmp_path, scaled("cron(0 8 * * ? *)", ON_DEMAND)))
+    assert "autoscaling" not in scenario_of(text)["table"]
+    assert "Target does not act in on-demand mode and was left out" in text
+
+
+def test_what_the_scenario_format_does_not_allow_is_refused_at_once(tmp_path: Path) -> None:
+    capacity = "      ProvisionedThroughput: { ReadCapacityUnits: 2, WriteCapacityUnits: 1 }"
+    refused = refusal_of(written(tmp_path, scaled("cron(0 8 * * * *)", capacity)))
+    assert "template.yaml, as a scenario: table.autoscaling.read.schedule[0].cron" in refused
+
+
 def test_a_target_finds_its_table_by_a_name_that_only_the_deployment_knows(tmp_path: Path) -> None:
     text = import_file(
         written(
@@ -375,6 +401,7 @@ def test_a_target_finds_its_table_by_a_name_that_only_the_deployment_knows(tmp_p
         (table_yaml(ON_DEMAND + "\n      WarmThroughput: [1]"), "must be a mapping of names to values"),
         (table_yaml(ON_DEMAND.replace("PAY_PER_REQUEST", "!If [No, a, b]")), "must be the name of a condition"),
         (table_yaml(ON_DEMAND.replace("PAY_PER_REQUEST", "!Join [a]")), "Fn::Join takes a list of 2"),
+        (table_yaml(f"{ON_DEMAND}\n      TableName: !Join ['', [{'a' * 6000}, {'b' * 6000}]]"), "grows without end"),
         (
             "Conditions: { A: !Condition A }\n" + table_yaml(ON_DEMAND.replace("PAY_PER_REQUEST", "!If [A, a, b]")),
             "itself",
@@ -388,6 +415,91 @@ def test_a_target_finds_its_table_by_a_name_that_only_the_deployment_knows(tmp_p
 )
 def test_what_is_wrong_in_a_template_is_named(tmp_path: Path, template: str, part: str) -> None:
     assert part in refusal_of(written(tmp_path, template))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("!Sub 'a-${AWS::Partition}'", "a-aws"),
+        ("!Sub ['${x}-${!y}', { x: !Ref Part }]", "part-${y}"),
+        ("!Join ['-', !Split ['.', 'a.b.c']]", "a-b-c"),
+        ("!Join [',', !Ref Parts]", "p,q"),
+        ("!Select [1, !Ref Parts]", "q"),
+        ("!Select ['0', [x, y]]", "x"),
+        ("!FindInMap [Names, !Ref Part, '1']", "one"),
+        ("!If [Holds, !If [Fails, a, b], c]", "b"),
+        ("!If [Either, a, b]", "a"),
+        ("!Sub 'x-${Things.Arn}'", "Things"),
+        ("!GetAtt Things.Arn", "Things"),
+        ("!GetAtt [Things, Arn]", "Things"),
+        ("!Sub '${AWS::StackName}'", "Things"),
+        ("!Base64 x", "Things"),
+        ("!Join ['', [a, !ImportValue b]]", "Things"),
+        ("!Select [0, !Split [',', !ImportValue b]]", "Things"),
+        ("!If [Unknown, a, b]", "Things"),
+        ("2026-01-01", "2026-01-01"),
+        ("1", "1"),
+    ],
+)
+def test_functions_give_what_the_deployment_would(tmp_path: Path, name: str, shown: str) -> None:
+    before = """
+Parameters:
+  Part: { Type: String, Default: part }
+  Parts: { Type: CommaDelimitedList, Default: "p, q" }
+  Open: { Type: String }
+Mappings: { Names: { part: { 1: one } } }
+Conditions:
+  Holds: !Equals [!Ref Part, part]
+  Fails: !Not [!Condition Holds]
+  Either: !Or [!Condition Fails, !Equals [true, "true"], !Equals [!Ref Open, x]]
+  Unknown: !And [!Condition Holds, !Not [!Equals [!Ref Open, x]]]
+"""
+    path = written(tmp_path, table_yaml(f"{ON_DEMAND}\n      TableName: {name}", before=before))
+    assert scenario_of(import_file(path))["table"]["name"] == shown
+
+
+@pytest.mark.parametrize(
+    ("mode", "part"),
+    [
+        ("!Ref [a]", "Ref takes a name"),
+        ("!Ref Thing", "did you mean Things?"),
+        ("!Sub [a]", "Fn::Sub takes a list of 2"),
+        ("!Sub [a, b]", "Fn::Sub takes a text and a mapping"),
+        ("!Sub {}", "Fn::Sub takes a text"),
+        ("!Join [[], []]", "Fn::Join takes a text to join with"),
+        ("!Join ['', a]", "Fn::Join takes a list to join"),
+        ("!Join ['', [[a]]]", "must be text"),
+        ("!Select [5, [a]]", "takes an index below 1"),
+        ("!Select [0, a]", "must be a list"),
+        ("!Split ['', a]", "Fn::Split takes a text to split at"),
+        ("!GetAtt 5.5", "only 5.5 decides it"),
+        ("!GetAtt {}", "Fn::GetAtt takes a resource and an attribute"),
+        ("!If [Odd, a, b]", "must be one of Condition, Fn::And"),
+        ("!If [Text, a, b]", "must be a condition such as Fn::Equals"),
+        ("!If [Few, a, b]", "Fn::Or takes a list of 2 to 10"),
+    ],
+)
+def test_a_function_that_is_written_wrongly_is_named(tmp_path: Path, mode: str, part: str) -> None:
+    before = "Conditions: { Odd: { 'Fn::Xor': [a, b] }, Text: yes, Few: !Or [!Condition Odd] }"
+    refused = refusal_of(written(tmp_path, table_yaml(f"      BillingMode: {mode}", before=before)))
+    assert part in refused
+    assert "BillingMode" in refused or "Conditions." in refused
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("Replicas:", "Copies:", "Replicas is missing"),
+        ("MaxCapacity: 200", "MaxCapacity: 2", "must not be below MinCapacity, 20"),
+        ("TargetValue: 60", "TargetValue: 95", "must be 20 to 90 per cent"),
+        ("TargetValue: 60", "TargetValue: most", "must be a number"),
+        ("ReadCapacityUnits: 11", "Units: 11", "ReadCapacityAutoScalingSettings is missing"),
+        ("Region: eu-central-1", "Place: eu-central-1", "Region is missing"),
+    ],
+)
+def test_what_is_wrong_in_a_global_table_is_named(tmp_path: Path, old: str, new: str, part: str) -> None:
+    template = (FILES / "players.yaml").read_text(encoding="utf-8")
+    assert part in refusal_of(written(tmp_path, template.replace(old, new, 1)))
 
 
 def test_the_message_names_file_place_value_and_what_is_allowed(tmp_path: Path) -> None:
