@@ -1,13 +1,225 @@
-"""Sentences: what limited what, from when to when, why nothing helped, and what would."""
+"""A run in words: `verdict` is the run in one line, `explain` in a few sentences that name cause and cure.
+
+Nothing is said but what was recorded, and arithmetic on it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.calibration import PARAMETERS
+from sim.limits import BURST_WINDOW_S, ITEM_BYTES_MAX
+from sim.names import (
+    BATCH_OPERATIONS,
+    PAGED_OPERATIONS,
+    AdmissionPolicy,
+    Dimension,
+    ErrorName,
+    Limit,
+    Mode,
+    SplitReason,
+)
+from sim.results.bottleneck import (
+    CEILING_PER_S,
+    Bottleneck,
+    bottlenecks,
+    burst_at_start,
+    busiest_partition,
+    per_minute,
+    resource_words,
+    value_at,
+)
+from sim.results.causes import sentences_of, span_words, split_relief_s
+from sim.results.cost import break_even_utilisation, cents
+from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
 
 if TYPE_CHECKING:
     from sim.results.result import Result
+    from sim.scenario import Traffic
+
+LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
+_TOLD_IN_FULL = 3
+_SLIGHT_FRACTION = 0.02  # a reason with less of the throttle events than this is only mentioned
 
 
 def explain(result: Result) -> list[str]:
-    """The explanation of a run."""
-    return []
+    """The explanation of a run: sentences in order of importance."""
+    told = bottlenecks(result)
+    total = sum(b.throttle.count for b in told)
+    main = [b for k, b in enumerate(told) if k == 0 or b.throttle.count >= _SLIGHT_FRACTION * total][:_TOLD_IN_FULL]
+    sentences = [text for bottleneck in main for text in sentences_of(result, bottleneck)]
+    if len(told) > len(main):
+        rows = [f"{b.throttle.reason} ({plural(b.throttle.count, 'throttle event')})" for b in told[len(main) :]]
+        sentences.append(f"more rarely there was {joined(rows)}")
+    if not told:
+        sentences.append(_closest_call(result))
+    for traffic in result.scenario.traffic:
+        sentences += _other_failures(result, traffic)
+    sentences += _low_utilisation(result)
+    sentences += _calibrated(result, main)
+    return [sentence(text) for text in dict.fromkeys(sentences)]
+
+
+def verdict(result: Result) -> str:
+    """The run in one line: throttled or not, how much and when."""
+    first_s, last_s = result.first_throttle_s, result.last_throttle_s
+    if first_s is None or last_s is None:
+        if result.attempts == 0:
+            return "no traffic"
+        failures = f", but {percent(result.failed_fraction)} of requests failed" if result.failed > 0.5 else ""
+        return f"nothing throttled{failures}"
+    when = span_words(result, first_s, min(last_s + result.grid.tick_s, result.grid.duration_s))
+    if result.throttled > 0:
+        return f"{percent(result.throttled_fraction)} of attempts throttled {when}"
+    items = sum(throttle.count for throttle in result.throttles)
+    return f"{plural(items, 'item')} refused {when}, though no attempt as a whole"
+
+
+# Runs without throttles.
+
+
+def _closest_call(result: Result) -> str:
+    if result.attempts == 0:
+        return "there was no traffic"
+    calls = sorted(
+        (
+            call
+            for resource, record in result.resources.items()
+            for dimension, lane in record.lanes.items()
+            if lane.consumed_units.any()
+            for call in _calls(result, resource, dimension)
+        ),
+        key=lambda call: -call[0],
+    )
+    if not calls:
+        return "nothing was throttled, and nothing was consumed"
+    return f"nothing was throttled; the closest approach to a limit: {'; '.join(words for _, words in calls[:2])}"
+
+
+def _calls(result: Result, resource: str, dimension: Dimension) -> Iterator[tuple[float, str]]:
+    """How near each limit came, as a fraction and as words."""
+    lane = result.resources[resource].lanes[dimension]
+    busiest = busiest_partition(result, resource, dimension)
+    ceiling = CEILING_PER_S[dimension]
+    of_index = "" if resource == "table" else f" of {resource_words(resource)}"
+    yield (
+        busiest.per_s / ceiling,
+        f"partition {busiest.number}{of_index}, the busiest, gave {percent(busiest.per_s / ceiling)} of its ceiling of {amount(ceiling)} "
+        f"{dimension} units/s at {clock(busiest.at_s)}",
+    )
+    if result.scenario.table.mode is Mode.ON_DEMAND:
+        return
+    rates, begins_s = per_minute(result, lane.consumed_units)
+    shares = rates / np.array([value_at(lane.capacity, float(at)) for at in begins_s])
+    top = int(shares.argmax())
+    share, at_s = float(shares[top]), float(begins_s[top])
+    yield (
+        share,
+        f"{resource_words(resource)} used {percent(share)} of its {amount(value_at(lane.capacity, at_s))} provisioned {dimension} units/s "
+        f"in its busiest minute, at {clock(at_s)}{_burst_used(result, resource, dimension) if share > 1 else ''}",
+    )
+
+
+def _burst_used(result: Result, resource: str, dimension: Dimension) -> str:
+    """How far burst credit was drawn down, where one bucket of one rate served the whole run."""
+    lane = result.resources[resource].lanes[dimension]
+    if result.scenario.admission is not AdmissionPolicy.INSTANT or len(lane.capacity) > 1:
+        return ", thanks to burst credit"
+    rate, tick_s = lane.capacity[0][1], result.grid.tick_s
+    depth = rate * BURST_WINDOW_S
+    # A bucket that never runs dry: what it would hold had it no rim, less the most that has run over the rim so far.
+    unbounded = burst_at_start(result, resource, dimension) + np.cumsum(rate * tick_s - lane.consumed_units)
+    level = unbounded - np.maximum.accumulate(np.maximum(unbounded - depth, 0.0))
+    lowest = int(level.argmin())
+    left = percent(max(0.0, float(level[lowest])) / depth)
+    return f", thanks to burst credit, of which {left} was left at {clock(lowest * tick_s)}"
+
+
+# What else is worth a sentence.
+
+
+def _other_failures(result: Result, traffic: Traffic) -> Iterator[str]:
+    record = result.traffic[traffic.name]
+    offered, who = float(record.offered.sum()), name(traffic.name)
+    invalid = record.failures.get(ErrorName.VALIDATION, 0.0)
+    if invalid > 0:
+        sizes = [traffic.item_bytes, *(action.item_bytes for action in traffic.actions or ())]
+        largest = max((size for size in sizes if size is not None), default=0)
+        item = f"an item of {largest:,} bytes" if largest > ITEM_BYTES_MAX else "an item with its local index entries"
+        every = "every request" if invalid >= offered - 0.5 else plural(invalid, "request")
+        yield (
+            f"{every} of {who} failed with ValidationException: {item} is over DynamoDB's {ITEM_BYTES_MAX:,} bytes (400 KB); "
+            "split the item, or keep its body in S3 and a pointer in the table"
+        )
+    unmet = record.failures.get(ErrorName.CONDITIONAL_CHECK, 0.0)
+    if unmet > 0:
+        yield (
+            f"{plural(unmet, 'write')} of {who} ({percent(unmet / offered)}) found the condition false and failed with "
+            "ConditionalCheckFailedException; they were charged all the same"
+        )
+    if record.unprocessed > 0.5 and traffic.operation in BATCH_OPERATIONS:
+        batched = float(record.succeeded.sum()) * traffic.batch
+        share = f", {percent(record.unprocessed / batched)} of those in batches that succeeded," if batched > 0 else ""
+        yield (
+            f"{plural(record.unprocessed, 'item')} of {who}{share} came back unprocessed and nobody sent them again: "
+            "a batch reports success all the same, so resend what it hands back (client.retry_unprocessed)"
+        )
+    attempts = float(record.attempts.sum())
+    if traffic.operation not in PAGED_OPERATIONS and attempts > 1.1 * offered:
+        yield f"retries turned {plural(offered, 'request')} of {who} into {plural(attempts, 'attempt')}, {attempts / offered:.1f} for each"
+
+
+def _low_utilisation(result: Result) -> Iterator[str]:
+    if result.scenario.table.mode is not Mode.PROVISIONED:
+        return
+    used: list[str] = []
+    for dimension, lane in result.table.lanes.items():
+        if not lane.consumed_units.any():
+            continue
+        fraction = float(lane.consumed_units.sum()) / _integral(lane.capacity, result.grid.duration_s)
+        if fraction >= LOW_UTILISATION:
+            return
+        used.append(f"{percent(fraction)} of its provisioned {dimension} capacity")
+    if not used:
+        return
+    even = break_even_utilisation(result.sheet, result.scenario.table.table_class)
+    bill = result.bill
+    provisioned, on_demand = f"${cents(bill.per_month_provisioned):,}", f"${cents(bill.per_month_on_demand):,}"
+    if bill.per_month_on_demand < bill.per_month_provisioned:
+        costs = f"kept up for a month it costs {provisioned}, and on demand {on_demand}"
+    else:
+        costs = f"even so a month costs {provisioned} provisioned against {on_demand} on demand"
+    break_even = percent(float(min(even.read, even.write)))
+    yield f"the table used {joined(used)}; on demand is cheaper below about {break_even}: {costs}"
+
+
+def _integral(line: list[tuple[float, float]], end_s: float) -> float:
+    """Units that a line of rates gives up to ``end_s``."""
+    ends = [at for at, _ in line[1:]] + [end_s]
+    return sum(rate * max(0.0, min(end, end_s) - at) for (at, rate), end in zip(line, ends, strict=True))
+
+
+def _calibrated(result: Result, told: list[Bottleneck]) -> Iterator[str]:
+    """Which estimates the told times hang on."""
+    calibration = result.scenario.calibration
+    reasons = {s.reason for b in told if b.limit is Limit.KEY_RANGE for s in result.resources[b.resource].splits}
+    hangs: list[str] = []
+    if SplitReason.HEAT in reasons:
+        window, delay = PARAMETERS["heat_window_s"], PARAMETERS["split_delay_s"]
+        low, high = clock(window.low + delay.low), clock(window.high + delay.high)
+        hangs.append(f"heat_window_s + split_delay_s, {clock(split_relief_s(result))} here, plausibly {low} to {high}")
+    if SplitReason.THROUGHPUT in reasons:
+        peak = PARAMETERS["peak_sustained_s"]
+        hangs.append(
+            f"peak_sustained_s, {clock(calibration.peak_sustained_s)} here, plausibly {clock(peak.low)} to {clock(peak.high)}"
+        )
+    if any(e.action == "adaptive-capacity" for e in result.recorder.events):
+        lag = PARAMETERS["adaptive_lag_s"]
+        hangs.append(
+            f"adaptive_lag_s, {clock(calibration.adaptive_lag_s)} here, plausibly {clock(lag.low)} to {clock(lag.high)}"
+        )
+    if hangs:
+        yield f"AWS does not publish when relief comes; these times hang on {' and on '.join(hangs)}"
