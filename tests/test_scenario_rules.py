@@ -85,7 +85,7 @@ ON_DEMAND: dict[tuple[Any, ...], Any] = {
 # place, values that are right, values that are wrong, part of the sentence, part of the hint
 BORDERS: list[tuple[str, int | None, list[Any], list[Any], str, str]] = [
     ("format", None, [1], [2, 0, "1", True], "must be 1", ""),
-    ("duration", None, [0.001, 3650 * 86_400, "10m"], [0, -1, 3650 * 86_400 + 1, "3651d"], "must be a time", ""),
+    ("duration", None, [0.001, "578d", "10m"], [0, -1, 3650 * 86_400 + 1, "3651d"], "must be a time", ""),
     ("seed", None, [0, 2**63 - 1, 5.0], [-1, 2**63, 1.5, "5", True], "whole number", ""),
     ("level", None, ["flow"], ["flows"], "must be one of 'flow', 'request'", "did you mean 'flow'?"),
     (
@@ -461,10 +461,11 @@ def test_a_transaction_has_a_batch_or_actions() -> None:
 
 
 def test_so_many_ticks_and_no_more() -> None:
-    ok({("duration",): 3650 * 86_400})
-    found = problems({("duration",): 3650 * 86_400, ("tick",): "500ms"})
-    assert found[0].path == "tick"
-    assert "ticks" in found[0].message
+    ok({("duration",): 50_000_000})
+    (problem,) = problems({("duration",): 50_000_001})
+    assert problem.path == "tick"
+    assert "50,000,001 ticks; at most 50,000,000" in problem.message
+    ok({("duration",): 3650 * 86_400, ("tick",): "30s"})
 
 
 # What is known and not simulated
@@ -522,6 +523,67 @@ def test_what_is_not_simulated_yet_says_so_with_a_cure(changes: dict[tuple[Any, 
 )
 def test_what_is_simulated_passes(changes: dict[tuple[Any, ...], Any]) -> None:
     ok(changes)
+
+
+GSI = {"name": "G", "pk": "{status}", "read_capacity": 1, "write_capacity": 1}
+FOLLOWS: dict[tuple[Any, ...], Any] = {place("rate", PUT): ABSENT, place("rate", GET): ABSENT}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "message"),
+    [
+        ({**FOLLOWS, place("follows", PUT): {"traffic": "gt"}}, "traffic[0].follows.traffic", "no pattern 'gt'"),
+        ({**FOLLOWS, place("follows", PUT): {"traffic": "put"}}, "traffic[0].follows.traffic", "would follow itself"),
+        (
+            {**FOLLOWS, place("follows", PUT): {"traffic": "get"}, place("follows", GET): {"traffic": "put"}},
+            "traffic[1].follows.traffic",
+            "get would follow itself",
+        ),
+        ({place("arrivals", PUT): "even", **FOLLOWS, place("threads", PUT): 3}, "traffic[0].arrivals", "with a rate"),
+        ({("table", "gsi"): [{**GSI, "pk": "{stat}"}]}, "table.gsi[0].pk", "no field 'stat'"),
+        ({("table", "gsi"): [{**GSI, "projection": "INCLUDE"}]}, "table.gsi[0].projected_bytes", "is required"),
+        ({("table", "gsi"): [{**GSI, "name": "L1"}]}, "table.lsi[0].name", "must differ"),
+        ({("table", "gsi"): [{**GSI, "present": 0}]}, "table.gsi[0].present", "above 0 up to 1"),
+        ({("table", "gsi"): [{"name": "G", "pk": "x"}]}, "table.gsi[0].write_capacity", "is required in provisioned"),
+        ({("table", "gsi"): [{**GSI, "write_capacity": 40_001}]}, "table.gsi[0].write_capacity", "above the quota"),
+        ({("table", "gsi"): [{**GSI, "name": f"G{k}"} for k in range(21)]}, "table.gsi", "at most 20"),
+        (
+            {("table", "gsi"): [GSI], place("index", QUERY): "G", place("consistent", QUERY): True},
+            "traffic[2].consistent",
+            "eventually consistent reads only",
+        ),
+        ({place("fetches", QUERY): True}, "traffic[2].fetches", "a Query on a local secondary index"),
+        ({place("scatter", QUERY): "n"}, "traffic[2].scatter", "n is a sequence field"),
+        ({("event",): [{"at": 3601, "mode": "on-demand"}]}, "event[0].at", "must lie within the run"),
+        ({("event",): [{"at": 5}]}, "event[0].at", "sets one or more of"),
+        ({("event",): [{"at": 5, "index": "L1", "read_capacity": 5}]}, "event[0].index", "no global secondary index"),
+        ({("alarm",): [{"metric": "ReadThrottles", "threshold": 1}]}, "alarm[0].metric", "must be one of"),
+        ({("alarm",): [{"metric": "UserErrors", "threshold": 1, "index": "X"}]}, "alarm[0].index", "no index 'X'"),
+        ({("alarm",): [{"metric": "UserErrors", "threshold": 1, "period": 90}]}, "alarm[0].period", "minutes"),
+        (
+            {("table", "autoscaling"): {"read": {"min": 5, "max": 4}}},
+            "table.autoscaling.read.max",
+            "must not be below min (5)",
+        ),
+        (
+            {("table", "autoscaling"): {"read": {"min": 1, "max": 4, "target_utilization": 70}}},
+            "table.autoscaling.read.target_utilization",
+            "from 0.2 to 0.9",
+        ),
+        (
+            {("table", "autoscaling"): {"read": {"min": 1, "max": 4, "schedule": [{"cron": "0 8 * * *", "min": 2}]}}},
+            "table.autoscaling.read.schedule[0].cron",
+            "six cron fields",
+        ),
+        ({place("client", PUT): {"base_delay": 2, "max_delay": 1}}, "traffic[0].client.max_delay", "must not be below"),
+        ({place("client", PUT): {"rate_limit": {"write": 0}}}, "traffic[0].client.rate_limit.write", "above 0"),
+    ],
+)
+def test_what_is_not_simulated_yet_is_checked_all_the_same(
+    changes: dict[tuple[Any, ...], Any], path: str, message: str
+) -> None:
+    found = {problem.path: problem.message for problem in problems(changes)}
+    assert message in found.get(path, ""), found
 
 
 # All at once

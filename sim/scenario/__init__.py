@@ -15,7 +15,7 @@ from sim.scenario.fields import (
     UniformField,
     ZipfField,
 )
-from sim.scenario.loading import from_dict, load, loads, to_dict, with_overrides
+from sim.scenario.loading import from_dict, load, loads, with_overrides
 from sim.scenario.rates import CsvRate, DiurnalRate, RampRate, Rate, SpikeRate, StepsRate
 from sim.scenario.scenario import Scenario
 from sim.scenario.schema import json_schema
@@ -24,7 +24,7 @@ from sim.scenario.simulated import refuse_unsimulated
 from sim.scenario.table import Gsi, Lsi, Table
 from sim.scenario.templates import fields_of, parse_template
 from sim.scenario.traffic import Action, Cursor, Follows, Traffic
-from sim.scenario.writing import dump
+from sim.scenario.writing import dump, to_dict
 
 __all__ = [
     "Account",

@@ -30,7 +30,7 @@ from sim.scenario.traffic import Action, Traffic
 Refused = list[tuple[Place, Any, Any]]
 
 PRICE_SHEETS = ("us-east-1", "us-east-1-2024-10")
-TICKS_MAX = 3650 * 86_400  # as many as ten years have seconds
+TICKS_MAX = 50_000_000  # a year and a half of seconds; a run keeps about 30 bytes of each in memory
 WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
 
 
@@ -81,8 +81,8 @@ def _times(scenario: Parts) -> Refused:
     elif not _is_whole(period / tick):
         wrong.append((("tick",), tick, refusal(f"must divide period ({period:g} s)")))
     elif scenario.duration / tick > TICKS_MAX:
-        sentence = f"the run would take {scenario.duration / tick:.3g} ticks; at most {TICKS_MAX:.3g} are simulated"
-        wrong.append((("tick",), tick, refusal(sentence, "a longer tick or a shorter duration")))
+        sentence = f"the run would take {scenario.duration / tick:,.0f} ticks; at most {TICKS_MAX:,} are simulated"
+        wrong.append((("tick",), tick, refusal(sentence, 'a longer tick, such as "1m", or a shorter duration')))
     return wrong
 
 

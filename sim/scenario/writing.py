@@ -1,17 +1,48 @@
-"""A scenario as TOML text."""
+"""A scenario as plain values and as TOML text."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime, time
 from typing import Any
 
-from sim.scenario.loading import to_dict
+from sim.calibration import Calibration, calibrate
+from sim.scenario.base import Value
+from sim.scenario.rates import StepsRate
 from sim.scenario.scenario import Scenario
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+def to_dict(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as plain dicts, lists and values under the keys of the format: what was given, defaults left out."""
+    return {"format": 1, **_to_plain(scenario)}
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, StepsRate):
+        return [list(step) for step in value.steps]
+    if isinstance(value, Value):
+        fields = type(value).model_fields
+        given = {name for name in fields if name in value.model_fields_set or name == "kind"}
+        return {
+            field.alias or name: _to_plain(getattr(value, name))
+            for name, field in fields.items()
+            if name in given and getattr(value, name) is not None
+        }
+    if isinstance(value, Calibration):
+        base = calibrate(value.base).values
+        changed = {name: item for name, item in value.values.items() if item != base[name]}
+        return {"base": value.base, **changed} if changed else value.base
+    if isinstance(value, Mapping):
+        return {str(key): _to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_plain(item) for item in value]
+    if isinstance(value, datetime | date | time | bool):
+        return value
+    return str(value) if isinstance(value, str) else value
 
 
 def dump(scenario: Scenario) -> str:
