@@ -473,7 +473,7 @@ name = "writes"
 operation = "PutItem"
 rate = 1
 where = { status = "open", user = 1 }
-was = { status = "done" }
+was = { status = "done", user = 2 }
 touches = { ByStatus = "key-changed", L = "put" }
 [[traffic]]
 name = "reads"
