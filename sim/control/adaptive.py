@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.control.sightings import Minute, Sightings
+from sim.control.sightings import Minute, Sightings, mean
 from sim.names import Dimension
 from sim.partitions.admission import CEILING_PER_S, share_gate
 from sim.partitions.resource import Resource
@@ -54,8 +54,9 @@ class AdaptiveController:
                     now_s, dimension, f"boosts withdrawn: the table consumed {consumed:.0f} of {provisioned:g} units/s"
                 )
         else:
+            refused_by_number = mean([minute.offered - minute.consumed for minute in minutes])
             for number in serving:
-                refused = sum(m.offered.get(number, 0.0) - m.consumed.get(number, 0.0) for m in minutes) / len(minutes)
+                refused = float(refused_by_number[number]) if number < len(refused_by_number) else 0.0
                 if refused <= 0:
                     continue
                 start = since.setdefault(number, now_s)

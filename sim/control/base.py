@@ -1,4 +1,7 @@
-"""What all controllers share: they wake beside the traffic, look at what was seen, and act by a few verbs. The traffic knows nothing of them."""
+"""What all controllers share: they wake beside the traffic, look at what was seen, and act by a few verbs.
+
+The traffic knows nothing of them.
+"""
 
 from __future__ import annotations
 

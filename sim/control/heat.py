@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.control.sightings import Sightings
+from sim.control.sightings import Sightings, mean
 from sim.control.splitting import Splitter
 from sim.names import Dimension, SplitReason
 from sim.partitions.admission import CEILING_PER_S
@@ -24,27 +24,27 @@ class HeatWatcher:
         free = int(calibration.heat_splits_in_flight) - under_way
         if free <= 0 or not self._resource.splits_for_heat:
             return
-        for _, _, number, dimension in sorted(self._hot(), key=lambda row: (-row[0], -row[1], row[2])):
+        for _, _, number, dimension in sorted(self._hot(now_s), key=lambda row: (-row[0], -row[1], row[2])):
             loads = self._sightings.loads(dimension, calibration.heat_window_s)
-            if self._splitter.begin(number, loads, SplitReason.HEAT):
+            if number not in self._splitter.in_flight and self._splitter.begin(number, loads, SplitReason.HEAT):
                 free -= 1
                 if free == 0:
                     return
 
-    def _hot(self) -> list[tuple[float, float, int, Dimension]]:
-        """(Fraction of the ceiling consumed, fraction offered, partition, dimension) of each partition that is hot."""
+    def _hot(self, now_s: float) -> list[tuple[float, float, int, Dimension]]:
+        """(Fraction of the ceiling consumed, fraction offered, partition, dimension) of each that was hot all through the window."""
         calibration = self._resource.calibration
-        hottest: dict[int, tuple[float, float, int, Dimension]] = {}
+        lives = self._resource.partitions.lives
+        hot = []
         for dimension, ceiling in CEILING_PER_S.items():
             minutes = self._sightings.last(dimension, calibration.heat_window_s)
-            if minutes is None:
+            if minutes is None or not minutes[-1].total_consumed:
                 continue
-            for number in self._resource.partitions.serving:
-                if number in self._splitter.in_flight or any(number not in minute.consumed for minute in minutes):
-                    continue
-                consumed = sum(minute.consumed[number] for minute in minutes) / len(minutes) / ceiling
-                offered = sum(minute.offered[number] for minute in minutes) / len(minutes) / ceiling
-                row = (consumed, offered, number, dimension)
-                if consumed >= calibration.heat_trigger_fraction and row > hottest.get(number, (0.0,)):
-                    hottest[number] = row
-        return list(hottest.values())
+            consumed = mean([minute.consumed for minute in minutes]) / ceiling
+            over = (consumed >= calibration.heat_trigger_fraction).nonzero()[0].tolist()
+            offered = mean([minute.offered for minute in minutes]) / ceiling if over else consumed
+            for number in over:
+                life = lives[number]
+                if life.retired_s is None and life.born_s <= now_s - calibration.heat_window_s:
+                    hot.append((float(consumed[number]), float(offered[number]), number, dimension))
+        return hot

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from sim.control.base import OBSERVE_S
 from sim.keyspace.cutting import Load
+from sim.keyspace.domain import Floats
 from sim.names import Dimension
 from sim.partitions.resource import Resource
 
 
-@dataclass
+@dataclass(frozen=True)
 class Minute:
-    """One minute of one dimension: units per second offered and consumed, by partition number, and where the units lay."""
+    """One minute of one dimension.
 
-    offered: dict[int, float] = field(default_factory=dict)
-    consumed: dict[int, float] = field(default_factory=dict)
-    loads: dict[str, Load] = field(default_factory=dict)
+    Attributes
+    ----------
+    offered, consumed : units per second by partition number; 0 for partitions that no longer or do not yet serve.
+    total_consumed : units per second over all partitions.
+    loads : where the offered units lay, by source.
+    """
 
-    @property
-    def total_consumed(self) -> float:
-        """Units per second over all partitions."""
-        return sum(self.consumed.values())
+    offered: Floats
+    consumed: Floats
+    total_consumed: float
+    loads: Mapping[str, Load]
 
 
 class Sightings:
@@ -31,32 +37,41 @@ class Sightings:
 
     def __init__(self, resource: Resource, keep_s: float) -> None:
         self._resource = resource
-        kept = max(1, round(keep_s / OBSERVE_S))
-        self.minutes: dict[Dimension, deque[Minute]] = {dimension: deque(maxlen=kept) for dimension in Dimension}
+        self.minutes: dict[Dimension, deque[Minute]] = {d: deque(maxlen=_minutes(keep_s)) for d in Dimension}
 
     def close_minute(self) -> None:
         """Put away what was seen in the minute that ends now."""
         observed, loads = self._resource.take_observed(), self._resource.take_loads()
-        numbers = self._resource.partitions.serving
+        partitions = self._resource.partitions
+        serving = np.array(partitions.serving)
         for dimension, seen in observed.items():
-            self.minutes[dimension].append(
-                Minute(
-                    {n: float(v) / OBSERVE_S for n, v in zip(numbers, seen.offered, strict=True)},
-                    {n: float(v) / OBSERVE_S for n, v in zip(numbers, seen.consumed, strict=True)},
-                    loads[dimension],
-                )
-            )
+            offered, consumed = np.zeros((2, len(partitions.lives)))
+            if loads[dimension]:
+                offered[serving] = seen.offered / OBSERVE_S
+                consumed[serving] = seen.consumed / OBSERVE_S
+            self.minutes[dimension].append(Minute(offered, consumed, float(consumed.sum()), loads[dimension]))
 
     def last(self, dimension: Dimension, seconds: float) -> list[Minute] | None:
         """The minutes of the last ``seconds``, or None where they have not all passed yet."""
-        count = max(1, round(seconds / OBSERVE_S))
+        count = _minutes(seconds)
         minutes = self.minutes[dimension]
         return None if len(minutes) < count else list(minutes)[-count:]
 
     def loads(self, dimension: Dimension, seconds: float) -> list[Load]:
         """Where the traffic of the last ``seconds`` lay, as far as it was seen."""
-        count = max(1, round(seconds / OBSERVE_S))
-        return merge(list(self.minutes[dimension])[-count:])
+        return merge(list(self.minutes[dimension])[-_minutes(seconds) :])
+
+
+def _minutes(seconds: float) -> int:
+    return max(1, round(seconds / OBSERVE_S))
+
+
+def mean(rows: Sequence[Floats]) -> Floats:
+    """Mean per partition number over some minutes; later minutes know more partitions."""
+    total = np.zeros(len(rows[-1]))
+    for row in rows:
+        total[: len(row)] += row
+    return np.asarray(total / len(rows))
 
 
 def merge(minutes: Sequence[Minute]) -> list[Load]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sim.control.splitting import Splitter
 from sim.limits import PARTITION_BYTES_MAX
 from sim.names import SplitReason
@@ -17,6 +19,7 @@ class SizeWatcher:
 
     def look(self, now_s: float) -> None:
         """Begin splits where the data asks for them."""
-        for number, held in zip(list(self._resource.partitions.serving), self._resource.stored_bytes, strict=True):
-            if held > PARTITION_BYTES_MAX and number not in self._splitter.in_flight:
+        serving = self._resource.partitions.serving
+        for number in [serving[c] for c in np.flatnonzero(self._resource.stored_bytes > PARTITION_BYTES_MAX)]:
+            if number not in self._splitter.in_flight:
                 self._splitter.begin(number, self._resource.stored_loads, SplitReason.SIZE)

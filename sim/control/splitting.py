@@ -30,12 +30,16 @@ class Splitter:
         self._recorder = recorder
         self._key_names = key_names
         self._declined: set[tuple[int, Declined, int]] = set()
+        self._hopeless: set[tuple[object, ...]] = set()
         self.in_flight: dict[int, SplitReason] = {}
 
     def begin(self, number: int, loads: Sequence[Load], reason: SplitReason) -> bool:
         """Begin to split a serving partition through the middle of ``loads``; False where no cut helps."""
         assert number not in self.in_flight, "a partition is split once"
         calibration = self._resource.calibration
+        mark = _mark(number, loads)
+        if mark in self._hopeless:
+            return False
         cut = find_cut(
             loads,
             self._resource.partitions.range_of(number),
@@ -46,6 +50,7 @@ class Splitter:
             self.in_flight[number] = reason
             self._env.process(self._carry_out(number, cut, reason, calibration.split_delay_s))
             return True
+        self._hopeless.add(mark)
         if isinstance(cut, NoCut):
             self._decline(number, cut, reason)
         return False
@@ -82,6 +87,12 @@ class Splitter:
                 "refused",
             )
         )
+
+
+def _mark(number: int, loads: Sequence[Load]) -> tuple[object, ...]:
+    """What a decision not to cut hangs on, coarsely: the range, and which part of the load comes from which spread."""
+    total = sum(units for _, units in loads)
+    return (number, *((spread, round(20 * units / total)) for spread, units in loads))
 
 
 def note_capacity(resource: Resource, recorder: Recorder, now_s: float) -> None:

@@ -101,19 +101,19 @@ class KeySpace:
             _Column.of(axis, [n for n in dict.fromkeys(pk_names) if root_of[n] == root]) for root, axis in axes.items()
         ]
         indexes, shares, background = _combine(columns)
-        states = hashing.start(len(shares))
+        states = hashing.start()
         column_of = {name: (column, i) for i, column in enumerate(columns) for name in column.names}
         for literal, name in pk_parts:
             states = hashing.append_text(states, literal)
             if name:
                 column, i = column_of[name]
                 states = column.append_to(states, name, indexes[i])
-        positions, first, inverse = np.unique(hashing.finish(states), return_index=True, return_inverse=True)
-        merged = (
-            np.bincount(inverse, weights=shares, minlength=len(positions))
-            if len(positions) < len(shares)
-            else shares[first]
-        )
+        hashes = hashing.finish(states)
+        order = np.argsort(hashes)
+        positions, first, merged = hashes[order], order, shares[order]
+        if (positions[1:] == positions[:-1]).any():  # several products make the same text, as shards of many ids do
+            positions, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+            merged = np.asarray(np.bincount(inverse, weights=shares, minlength=len(positions)), dtype=float)
         named = []
         for k in _heaviest(merged, NAMED_MAX):
             row = int(first[k])
@@ -152,10 +152,11 @@ class KeySpace:
 
 def _heaviest(shares: Floats, count: int) -> list[int]:
     """Indexes of the greatest shares, greatest first, ties by index."""
+    candidates = np.arange(len(shares))
     if len(shares) > count:
-        candidates = np.sort(np.argpartition(-shares, count - 1)[:count])
-    else:
-        candidates = np.arange(len(shares))
+        least = np.partition(shares, len(shares) - count)[len(shares) - count]
+        above, equal = (shares > least).nonzero()[0], (shares == least).nonzero()[0]
+        candidates = np.sort(np.concatenate((above, equal[: count - len(above)])))
     return [int(k) for k in candidates[np.argsort(-shares[candidates], kind="stable")]]
 
 
@@ -199,24 +200,29 @@ def _combine(columns: Sequence[_Column]) -> tuple[list[Ints], Floats, float]:
     shares : share of each listed product.
     background : share of all products that are not listed.
     """
-    if math.prod(column.domain.count for column in columns) <= LISTED_MAX:
-        floor = 0.0
-    else:
-        floor = LISTED_SHARE_MIN
+    fit = math.prod(column.domain.count for column in columns) <= LISTED_MAX
+    floor = 0.0 if fit else LISTED_SHARE_MIN
     shares = np.ones(1)
     indexes: list[Ints] = []
     greatest = [float(c.domain.shares.max(initial=0.0)) for c in columns]
     for i, column in enumerate(columns):
         rest = math.prod(greatest[i + 1 :])
-        order = column.domain.order
+        order = column.domain.order if floor > 0 else np.arange(column.domain.count)
         descending = column.domain.shares[order]
         if floor > 0 and rest > 0:
             counts = np.searchsorted(-descending, -floor / (shares * rest), side="right")
+        elif len(columns) == 1:
+            return [order], descending, _left_over(descending)
         else:
             counts = np.full(len(shares), len(order))
         rows = np.repeat(np.arange(len(shares)), counts)
         offsets = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         indexes = [index[rows] for index in indexes] + [order[offsets]]
         shares = shares[rows] * descending[offsets]
-    background = 1.0 - float(shares.sum())
-    return indexes, shares, background if background > 1e-9 else 0.0
+    return indexes, shares, _left_over(shares)
+
+
+def _left_over(shares: Floats) -> float:
+    """What listed shares leave of the whole, apart from rounding."""
+    left = 1.0 - float(shares.sum())
+    return left if left > 1e-9 else 0.0

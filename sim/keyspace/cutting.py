@@ -60,8 +60,9 @@ def find_cut(
     def below_hash(hash_: int) -> float:
         return load_below(loads, Position(hash_, 0))
 
-    # The last hash whose own load, with all below it, reaches the middle: the median key.
-    median = _first(lambda h: below_hash(h + 1) >= half, within.low.hash, max(within.low.hash, within.high.hash - 1))
+    # The median key: the first hash up to whose end at least half the load lies. A range that ends inside a collection may have it there.
+    last = within.high.hash if within.high.sort else within.high.hash - 1
+    median = _first(lambda h: below_hash(h + 1) >= half, within.low.hash, max(within.low.hash, last))
     candidates = [Position(median, 0), Position(median + 1, 0)]
     if not pinned:
         low_sort = within.low.sort if within.low.hash == median else 0

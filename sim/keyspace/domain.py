@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,10 @@ from sim.scenario import (
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Counts = npt.NDArray[Any]  # whole numbers, or floats where a job ends within a tick
 
 LISTED_MAX = 2**20  # values of a field, or keys of a template, that are listed one by one
 LISTED_SHARE_MIN = 1e-6  # beyond that number only values with at least this share are listed; the rest is spread evenly
-_ZIPF_EXACT = 1_000_000  # terms of the zipf sum that are added one by one; the tail is integrated
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,10 @@ class Domain:
         assert self.texts is not None
         if len(indexes) <= len(self.texts):
             return hashing.append_texts(states, [self.texts[i] for i in indexes])
-        result = states.copy()
+        result = np.broadcast_to(states, indexes.shape).copy()
         for i, text in enumerate(self.texts):
             where = indexes == i
-            result[where] = hashing.append_text(states[where], text)
+            result[where] = hashing.append_text(result[where], text)
         return result
 
     def only(self, value: str) -> Domain:
@@ -152,8 +153,8 @@ def uniform(count: int) -> Domain:
 
 
 def zipf_total(count: int, exponent: float) -> float:
-    """Sum of 1/(k+1)**exponent over k < count: exact to a million terms, then Euler-Maclaurin."""
-    exact = min(count, _ZIPF_EXACT)
+    """Sum of 1/(k+1)**exponent over k < count: exact over the first `LISTED_MAX` terms, then Euler-Maclaurin."""
+    exact = min(count, LISTED_MAX)
     total = float((np.arange(1, exact + 1, dtype=float) ** -exponent).sum())
     if exact < count:
         low, high = float(exact), float(count)
@@ -166,12 +167,13 @@ def zipf_total(count: int, exponent: float) -> float:
 
 def zipf(count: int, exponent: float) -> Domain:
     """Id k with weight 1/(k+1)**exponent."""
+    if count <= LISTED_MAX:
+        weights = np.arange(1, count + 1, dtype=float) ** -exponent
+        return _numbered(weights / weights.sum(), count)
     total = zipf_total(count, exponent)
-    listed = count
-    if count > LISTED_MAX:
-        # The last id whose share is still worth a line of its own.
-        worth = (1.0 / (LISTED_SHARE_MIN * total)) ** (1.0 / exponent) if exponent > 0 else 0.0
-        listed = int(min(worth, LISTED_MAX))
+    # The last id whose share is still worth a line of its own.
+    worth = (1.0 / (LISTED_SHARE_MIN * total)) ** (1.0 / exponent) if exponent > 0 else 0.0
+    listed = int(min(worth, LISTED_MAX))
     shares = np.arange(1, listed + 1, dtype=float) ** -exponent / total
     return _numbered(shares, count)
 

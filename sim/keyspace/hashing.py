@@ -35,9 +35,9 @@ def position_of(text: str) -> int:
     return state ^ (state >> _SHIFT)
 
 
-def start(count: int = 1) -> UInts:
-    """Hash states of ``count`` empty texts."""
-    return np.full(count, _OFFSET, dtype=np.uint64)
+def start() -> UInts:
+    """Hash state of the empty text: one state, which what is appended to it multiplies."""
+    return np.full(1, _OFFSET, dtype=np.uint64)
 
 
 def append_text(states: UInts, text: str) -> UInts:
@@ -63,13 +63,13 @@ def append_texts(states: UInts, texts: Sequence[str]) -> UInts:
 
 def append_numbers(states: UInts, numbers: npt.NDArray[np.int64]) -> UInts:
     """States after the decimal text of ``numbers[i]`` (whole, not negative) has been appended to state i."""
-    digits = len(str(int(numbers.max(initial=0))))
-    for place in range(digits - 1, -1, -1):
-        power = 10**place
-        quotient = numbers // power
-        stepped = (states ^ (48 + quotient % 10).astype(np.uint64)) * np.uint64(_PRIME)
+    most = int(numbers.max(initial=0))
+    rest = numbers.astype(np.uint32 if most < 2**32 else np.uint64)  # numpy divides short numbers much faster
+    for place in range(len(str(most)) - 1, -1, -1):
+        digit, rest = np.divmod(rest, rest.dtype.type(10**place))
+        stepped = (states ^ (digit + np.uint8(48)).astype(np.uint64)) * np.uint64(_PRIME)
         # A number has no digit at a place beyond its own length; every number has its last digit.
-        states = stepped if place == 0 else np.where(quotient > 0, stepped, states)
+        states = stepped if place == 0 else np.where(numbers >= 10**place, stepped, states)
     return states
 
 

@@ -6,6 +6,7 @@ therefore cuts between keys and inside an item collection (F-PART-6, F-PART-14).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from sim.keyspace.hashing import HASH_SPACE
@@ -34,4 +35,4 @@ class KeyRange(NamedTuple):
 def equal_ranges(count: int) -> list[KeyRange]:
     """The hash space in ``count`` equal ranges, in order."""
     edges = [Position(HASH_SPACE * k // count, 0) for k in range(count)] + [TOP]
-    return [KeyRange(low, high) for low, high in zip(edges, edges[1:], strict=False)]
+    return [KeyRange(low, high) for low, high in pairwise(edges)]

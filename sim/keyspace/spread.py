@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,7 +40,7 @@ class SortSpread:
 
     def below(self, place: int) -> float:
         """Share of the traffic at places strictly below ``place``."""
-        index = int(np.searchsorted(self.low, place, side="left"))
+        index = int(self.low.searchsorted(place))
         total = float(self._below[index])
         if index and place < (high := int(self.high[index - 1])):
             low = int(self.low[index - 1])
@@ -102,7 +103,7 @@ class Spread:
         """Share of the traffic strictly below a position."""
         if position.hash >= HASH_SPACE:
             return float(self._below[-1]) + self.background
-        index = int(np.searchsorted(self.positions, np.uint64(position.hash), side="left"))
+        index = int(self.positions.searchsorted(np.uint64(position.hash)))
         total = float(self._below[index])
         if position.sort and index < len(self.positions) and int(self.positions[index]) == position.hash:
             total += float(self.shares[index]) * self.sort.below(position.sort)
@@ -111,9 +112,19 @@ class Spread:
             total += self.background * (reach / (self.background_high - self.background_low))
         return total
 
-    def shares_of(self, cuts: list[Position]) -> Floats:
+    def shares_of(self, cuts: Sequence[Position]) -> Floats:
         """Shares of the ranges that begin at ``cuts`` (ascending, the first at the bottom), the last ending at the top."""
-        below = np.array([self.below(cut) for cut in cuts] + [float(self._below[-1]) + self.background])
+        hashes = np.array([cut.hash for cut in cuts], dtype=np.uint64)
+        below = np.empty(len(cuts) + 1)
+        below[:-1] = self._below[self.positions.searchsorted(hashes)]
+        if self.background:
+            width = self.background_high - self.background_low
+            clipped = np.clip(hashes, self.background_low, min(self.background_high, HASH_SPACE - 1))
+            below[:-1] += self.background * ((clipped - np.uint64(self.background_low)).astype(float) / width)
+        for column, cut in enumerate(cuts):
+            if cut.sort:  # a cut inside a collection
+                below[column] = self.below(cut)
+        below[-1] = float(self._below[-1]) + self.background
         return np.maximum(np.diff(below), 0.0)
 
 

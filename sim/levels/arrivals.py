@@ -73,8 +73,8 @@ def _rate_integral(traffic: Traffic, day_offset_s: float) -> Integral:
     if rate.per == "row":  # counts per row: each is spread over the time until the next
         widths = np.diff(np.asarray(times, dtype=float))
         widths = np.append(widths, widths[-1] if len(widths) else 1.0)
-        values = list(np.asarray(values, dtype=float) / widths)
-        return _steps([*times, times[-1] + widths[-1]], [*values, 0.0])
+        rates = np.asarray(values, dtype=float) / widths
+        return _steps([*times, times[-1] + widths[-1]], [*rates, 0.0])
     return _steps(list(times), list(values))
 
 

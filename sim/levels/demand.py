@@ -23,7 +23,7 @@ from sim.names import (
     Operation,
 )
 from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template
-from sim.units import index_write_units, item_read_units, item_write_units, page_read_units
+from sim.units import index_write_units, item_read_units, item_write_units, items_per_page, page_read_units
 
 
 class Joint(Enum):
@@ -144,7 +144,7 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
             ),
         )
         joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
-    largest = max([traffic.item_bytes, *(action.item_bytes for action in traffic.actions or ())])
+    largest = max([traffic.item_bytes, *(action.item_bytes or 0 for action in traffic.actions or ())])
     entries = sum(lsi.projected_bytes or largest for lsi in table.lsi) if not reads else 0
     return Demand(traffic, joint, legs, largest + entries > ITEM_BYTES_MAX, traffic.condition_fails, query)
 
@@ -179,25 +179,26 @@ def _transaction(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[J
     if traffic.actions:
         legs = []
         for k, action in enumerate(traffic.actions):
+            size = action.item_bytes or traffic.item_bytes
             own = KeySpec(action.pk or spec.pk, action.sk or spec.sk, spec.where)
-            legs.append(Leg(f"action{k}", own, dimension, _transaction_units(scenario.table, action, reads)))
+            legs.append(Leg(f"action{k}", own, dimension, _transaction_units(scenario.table, action, size, reads)))
         return (Joint.ALL if len(legs) > 1 else Joint.ONE_OF), tuple(legs)
-    cost = _transaction_units(scenario.table, traffic, reads)
+    cost = _transaction_units(scenario.table, traffic, traffic.item_bytes, reads)
     if traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY:
         # All items in one place: the transaction is one attempt of their summed cost.
         return Joint.ONE_OF, (Leg("items", spec, dimension, cost * traffic.batch),)
     return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (Leg("items", spec, dimension, cost, traffic.batch),)
 
 
-def _transaction_units(table: Table, item: Traffic | Action, reads: bool) -> float:
+def _transaction_units(table: Table, item: Traffic | Action, item_bytes: int, reads: bool) -> float:
     if reads:
-        return float(item_read_units(item.item_bytes, consistent=True, transactional=True))
-    return write_units(table, item, item.item_bytes, transactional=True)
+        return float(item_read_units(item_bytes, consistent=True, transactional=True))
+    return write_units(table, item, item_bytes, transactional=True)
 
 
 def _query_counts(traffic: Traffic) -> QueryCounts:
     found = 1 if traffic.items is None else traffic.items
-    examined = found if traffic.limit is None else min(found, traffic.limit)
+    examined = min(found, items_per_page(traffic.item_bytes, traffic.limit))
     units = float(page_read_units(examined * traffic.item_bytes, traffic.consistent))
     empty = (1 - traffic.filter_pass) ** examined if examined else 1.0
     return QueryCounts(1.0, float(examined), examined * traffic.filter_pass, empty, units)

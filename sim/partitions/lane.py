@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from sim.keyspace.domain import Floats, Ints
 from sim.names import Dimension, Limit
 from sim.partitions.bucket import Buckets, floor_grains
 
-Booleans = npt.NDArray[np.bool_]
+_SCALAR_COLUMNS_MAX = 12
 
 
 @dataclass
@@ -41,21 +40,29 @@ class Demand:
     units : units asked, ticks × columns.
     ceiling_ratio : ceiling units per consumed unit, ticks × columns, or None where they are the same.
     quantum : for each column the cost of one attempt where all attempts of the column cost alike, else 0: then units flow like a fluid.
+    by_column, by_tick : sums of ``units``.
     """
 
     units: Floats
     ceiling_ratio: Floats | None
     quantum: Floats
+    by_column: Floats
+    by_tick: Floats
+
+    @classmethod
+    def of(cls, units: Floats, ceiling_ratio: Floats | None, quantum: Floats) -> Demand:
+        """A demand whose sums are not known yet."""
+        return cls(units, ceiling_ratio, quantum, units.sum(axis=0), units.sum(axis=1))
 
     def columns(self, columns: Ints) -> Demand:
         """The same for some of the columns."""
         ratio = None if self.ceiling_ratio is None else self.ceiling_ratio[:, columns]
-        return Demand(self.units[:, columns], ratio, self.quantum[columns])
+        return Demand.of(self.units[:, columns], ratio, self.quantum[columns])
 
     def ticks(self, first: int, last: int | None = None) -> Demand:
         """The same for some of the ticks."""
         ratio = None if self.ceiling_ratio is None else self.ceiling_ratio[first:last]
-        return Demand(self.units[first:last], ratio, self.quantum)
+        return Demand.of(self.units[first:last], ratio, self.quantum)
 
 
 @dataclass(frozen=True)
@@ -103,28 +110,20 @@ class Lane:
 
     def offer(self, units: Floats, ceiling_ratio: Floats | None, quantum: Floats, tick_s: float) -> Offer:
         """What a tick would serve of ``units`` (one per column). Takes nothing."""
-        rooms = [
-            self._room(gate, ceiling_ratio, gate.buckets.level + gate.buckets.refill(tick_s)) for gate in self.columns
+        caps = [
+            self._cap(units, self._room(gate, ceiling_ratio, gate.buckets.level + gate.buckets.refill(tick_s)), quantum)
+            for gate in self.columns
         ]
-        cap = self._served(units, rooms, quantum)
+        least = _least(caps)
         refused: dict[Limit, Floats] = {}
-        passing, served = units, cap
-        binding = self._binding_total(float(cap.sum()), tick_s)
+        passing = units
+        binding = self._binding_total(float(least.sum()), tick_s)
         if binding is not None:
             gate, room = binding
-            total = self._whole(room, float(quantum.max()) if _alike(quantum, units) else 0.0)
-            share = _fill(cap, units, total)
+            share = _fill(least, units, self._whole(room, float(quantum.max()) if _alike(quantum, units) else 0.0))
             passing = floor_grains(units * share)
-            served = np.minimum(cap, passing)
             refused[gate.limit] = units - passing
-        for gate, room_ in zip(self.columns, rooms, strict=True):
-            after = (
-                np.minimum(passing, np.maximum(room_, 0.0))
-                if gate is not self.columns[-1]
-                else np.minimum(passing, served)
-            )
-            _add(refused, gate.limit, passing - after)
-            passing = after
+        served = self._pass_columns(passing, caps, refused)
         return Offer(served, {limit: amount for limit, amount in refused.items() if amount.any()})
 
     def take(self, served: Floats, ceiling_ratio: Floats | None, tick_s: float) -> None:
@@ -162,85 +161,97 @@ class Lane:
         Columns that do not run dry are settled in closed form, the others are walked on their own; only from the tick on at which a
         total gate runs dry is the whole resource walked together.
         """
-        first = self._settle_columns(demand, tick_s, commit=False)
-        binds_at = self._first_dry_total(first, tick_s)
+        settled = self._settle_columns(demand, tick_s)
+        binds_at = settled.total_dry_at
         if binds_at is None:
-            self._settle_columns(demand, tick_s, commit=True, done=first)
-            return first.verdict
+            self._commit(settled)
+            return settled.verdict
         head = None
         if binds_at > 0:
-            head = self._settle_columns(demand.ticks(0, binds_at), tick_s, commit=True).verdict
+            before = self._settle_columns(demand.ticks(0, binds_at), tick_s)
+            self._commit(before)
+            head = before.verdict
         tail = self.settle_plainly(demand.ticks(binds_at), tick_s)
         return _join(head, binds_at, tail, demand)
 
     def serves_all(self, demand: Demand, tick_s: float) -> bool:
         """Whether a stretch would be served in full. Takes nothing."""
-        settled = self._settle_columns(demand, tick_s, commit=False)
-        return settled.verdict is None and self._first_dry_total(settled, tick_s) is None
+        settled = self._settle_columns(demand, tick_s)
+        return settled.verdict is None and settled.total_dry_at is None
 
-    def _settle_columns(self, demand: Demand, tick_s: float, *, commit: bool, done: _Columns | None = None) -> _Columns:
-        if done is None:
-            dry = np.zeros(demand.units.shape[1], dtype=bool)
-            ends = []
-            for gate in self.columns:
-                asked = demand.units
-                if demand.ceiling_ratio is not None and gate.by_ceiling:
-                    asked = floor_grains(demand.units * demand.ceiling_ratio)
-                end, gate_dry = gate.buckets.levels_without_dryness(asked, tick_s)
-                ends.append(end)
-                dry |= gate_dry
-            columns = np.flatnonzero(dry)
-            verdict = None
-            if len(columns):
-                verdict, levels = self._walk(columns, demand.columns(columns), tick_s)
-                for end, level in zip(ends, levels, strict=True):
-                    end[columns] = level
-            totals = demand.units.sum(axis=1)
-            if verdict is not None:
-                totals -= demand.units[:, columns].sum(axis=1) - verdict.served.sum(axis=1)
-            done = _Columns(verdict, ends, totals)
-        if commit:
-            for gate, end in zip(self.columns, done.ends, strict=True):
-                gate.buckets.level = end
-            for gate in self.totals:
-                end, _ = gate.buckets.levels_without_dryness(done.totals[:, None], tick_s)
-                gate.buckets.level = end
-        return done
+    def _settle_columns(self, demand: Demand, tick_s: float) -> _Columns:
+        """A stretch settled column by column, as if no total gate bound. Takes nothing."""
+        dry = np.zeros(demand.units.shape[1], dtype=bool)
+        ends = []
+        for gate in self.columns:
+            asked, total = demand.units, demand.by_column
+            if demand.ceiling_ratio is not None and gate.by_ceiling:
+                asked = floor_grains(demand.units * demand.ceiling_ratio)
+                total = asked.sum(axis=0)
+            end, gate_dry = gate.buckets.levels_without_dryness(asked, tick_s, total)
+            ends.append(end)
+            dry |= gate_dry
+        columns = dry.nonzero()[0]
+        verdict = None
+        by_tick = demand.by_tick
+        if len(columns):
+            verdict, levels = self._walk(columns, demand.columns(columns), tick_s)
+            for end, level in zip(ends, levels, strict=True):
+                end[columns] = level
+            by_tick = by_tick - (demand.units[:, columns].sum(axis=1) - verdict.served.sum(axis=1))
+        totals = [gate.buckets.through(by_tick, tick_s) for gate in self.totals]
+        dry_at = min((tick for tick, _ in totals if tick is not None), default=None)
+        return _Columns(verdict, ends, [level for _, level in totals], dry_at)
 
-    def _first_dry_total(self, settled: _Columns, tick_s: float) -> int | None:
-        ticks = [gate.buckets.first_dry_tick(settled.totals, tick_s) for gate in self.totals]
-        return min((t for t in ticks if t is not None), default=None)
+    def _commit(self, settled: _Columns) -> None:
+        for gate, end in zip(self.columns, settled.ends, strict=True):
+            gate.buckets.level = end
+        for gate, level in zip(self.totals, settled.total_levels, strict=True):
+            gate.buckets.level[0] = level
 
     def _walk(self, columns: Ints, demand: Demand, tick_s: float) -> tuple[Verdict, list[Floats]]:
         """Serve some columns tick by tick without the totals; returns what was served and the levels at the end."""
+        plain = len(self.columns) == 1 and demand.ceiling_ratio is None and not self._debt
+        if plain and len(columns) <= _SCALAR_COLUMNS_MAX:
+            return self._walk_scalars(columns, demand, tick_s)
         ticks = len(demand.units)
         levels = [gate.buckets.level[columns] for gate in self.columns]
         refills = [gate.buckets.refill(tick_s)[columns] for gate in self.columns]
         depths = [gate.buckets.depth[columns] for gate in self.columns]
         served = np.empty_like(demand.units)
-        rooms = [np.empty_like(demand.units) for _ in self.columns]
+        caps = [np.empty_like(demand.units) for _ in self.columns]
         for t in range(ticks):
             ratio = None if demand.ceiling_ratio is None else demand.ceiling_ratio[t]
             available = [level + refill for level, refill in zip(levels, refills, strict=True)]
-            here = [self._room(gate, ratio, a) for gate, a in zip(self.columns, available, strict=True)]
-            for room, value in zip(rooms, here, strict=True):
-                room[t] = value
-            give = self._served(demand.units[t], here, demand.quantum)
-            served[t] = give
+            for k, gate in enumerate(self.columns):
+                caps[k][t] = self._cap(demand.units[t], self._room(gate, ratio, available[k]), demand.quantum)
+            give = served[t] = _least([cap[t] for cap in caps])
             for k, gate in enumerate(self.columns):
                 cost = give if ratio is None or not gate.by_ceiling else floor_grains(give * ratio)
                 levels[k] = np.minimum(depths[k], available[k] - cost)
         refused: dict[Limit, Floats] = {}
-        passing = demand.units
-        for k, gate in enumerate(self.columns):
-            after = (
-                np.minimum(passing, np.maximum(rooms[k], 0.0))
-                if k < len(self.columns) - 1
-                else np.minimum(passing, served)
-            )
-            _add(refused, gate.limit, passing - after)
-            passing = after
+        self._pass_columns(demand.units, caps, refused)
         return Verdict(columns, served, {limit: amount for limit, amount in refused.items() if amount.any()}), levels
+
+    def _walk_scalars(self, columns: Ints, demand: Demand, tick_s: float) -> tuple[Verdict, list[Floats]]:
+        """`_walk` for a few columns behind one gate: plain numbers are then quicker than arrays of so few."""
+        gate = self.columns[0]
+        refills, depths, levels = gate.buckets.refill(tick_s), gate.buckets.depth, gate.buckets.level[columns]
+        served = np.empty_like(demand.units)
+        for k, column in enumerate(columns.tolist()):
+            refill, depth, level = float(refills[column]), float(depths[column]), float(levels[k])
+            quantum = float(demand.quantum[k])
+            row = []
+            for asked in demand.units[:, k].tolist():
+                room = level + refill
+                give = asked if asked <= room else room // quantum * quantum if quantum else room
+                level = room - give
+                if level > depth:
+                    level = depth
+                row.append(give)
+            served[:, k] = row
+            levels[k] = level
+        return Verdict(columns, served, {gate.limit: demand.units - served}), [levels]
 
     # Arithmetic shared by both forms.
 
@@ -250,23 +261,26 @@ class Lane:
             return available
         return available / np.where(ceiling_ratio > 0, ceiling_ratio, 1.0)
 
-    def _served(self, units: Floats, rooms: Sequence[Floats], quantum: Floats) -> Floats:
-        room = rooms[0]
-        for other in rooms[1:]:
-            room = np.minimum(room, other)
+    def _cap(self, units: Floats, room: Floats, quantum: Floats) -> Floats:
+        """What a column gate lets pass of ``units``: all that fits, else as many whole attempts as its room holds."""
         fits = units <= room
         if fits.all():
             return units
-        whole = quantum > 0
         part = np.maximum(room, 0.0)
+        whole = quantum > 0
         if whole.any():
-            counted = (
-                np.ceil(part / np.where(whole, quantum, 1.0))
-                if self._debt
-                else np.floor(part / np.where(whole, quantum, 1.0))
-            )
-            part = np.where(whole, counted * quantum, part)
+            attempts = part / np.where(whole, quantum, 1.0)
+            attempts = np.ceil(attempts) if self._debt else np.floor(attempts)
+            part = np.where(whole, attempts * quantum, part)
         return np.where(fits, units, np.minimum(units, floor_grains(part)))
+
+    def _pass_columns(self, passing: Floats, caps: Sequence[Floats], refused: dict[Limit, Floats]) -> Floats:
+        """Let what passes the totals through the column gates in order; what each takes off is its refusal."""
+        for gate, cap in zip(self.columns, caps, strict=True):
+            after = np.minimum(passing, cap)
+            refused[gate.limit] = passing - after
+            passing = after
+        return passing
 
     def _binding_total(self, wanted: float, tick_s: float) -> tuple[Gate, float] | None:
         """The total gate with the least room, if it has less than is wanted."""
@@ -286,11 +300,12 @@ class Lane:
 
 @dataclass(frozen=True)
 class _Columns:
-    """A stretch settled column by column: levels at the end per column gate, and the units that passed, per tick."""
+    """A stretch settled column by column: levels at its end, and the tick at which a total gate would run dry."""
 
     verdict: Verdict | None
     ends: list[Floats]
-    totals: Floats
+    total_levels: list[float]
+    total_dry_at: int | None
 
 
 def _alike(quantum: Floats, units: Floats) -> bool:
@@ -318,8 +333,11 @@ def _fill(cap: Floats, units: Floats, total: float) -> float:
         share = min(1.0, max(0.0, total - float(cap[bound].sum())) / free)
 
 
-def _add(refused: dict[Limit, Floats], limit: Limit, amount: Floats) -> None:
-    refused[limit] = refused[limit] + amount if limit in refused else amount
+def _least(caps: Sequence[Floats]) -> Floats:
+    least = caps[0]
+    for other in caps[1:]:
+        least = np.minimum(least, other)
+    return least
 
 
 def _join(head: Verdict | None, ticks: int, tail: Verdict | None, demand: Demand) -> Verdict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sim.keyspace.position import TOP, KeyRange, Position, equal_ranges
 
@@ -71,4 +72,4 @@ class PartitionMap:
         ranges = [self.lives[number].range for number in self.serving]
         assert ranges[0].low == Position(0, 0), "the first range begins at the bottom"
         assert ranges[-1].high == TOP, "the last range ends at the top"
-        assert all(a.high == b.low for a, b in zip(ranges, ranges[1:], strict=False)), "ranges meet"
+        assert all(a.high == b.low for a, b in pairwise(ranges)), "ranges meet"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class TimeGrid:
     def periods(self) -> int:
         return -(-self.ticks // self.ticks_per_period)
 
+    @lru_cache(maxsize=4)  # noqa: B019 - a grid lives as long as its run; all columns of a stretch ask for the same edges
     def period_edges(self, first: int, last: int) -> tuple[int, Ints]:
         """First period that ticks [first, last) touch, and the offsets within them at which a period begins (the first is 0)."""
         width = self.ticks_per_period
@@ -155,10 +157,10 @@ class LaneRecord:
         self.offered_units[first : first + len(offered)] += offered
         self.consumed_units[first : first + len(consumed)] += consumed
 
-    def add_partitions(self, first: int, numbers: Sequence[int], consumed: Floats) -> None:
-        """Consumed units, ticks × partitions, from tick ``first`` on."""
+    def add_partitions(self, first: int, numbers: Sequence[int], consumed: Floats, by_column: Floats) -> None:
+        """Consumed units, ticks × partitions, from tick ``first`` on; ``by_column`` are their sums."""
         period, starts = self._grid.period_edges(first, first + len(consumed))
-        sums = consumed.sum(axis=0, keepdims=True) if len(starts) == 1 else np.add.reduceat(consumed, starts, axis=0)
+        sums = by_column[None, :] if len(starts) == 1 else np.add.reduceat(consumed, starts, axis=0)
         self.consumed_by_partition.add(numbers, period, sums)
 
     def add_throttles(self, first: int, numbers: Sequence[int], limit: Limit, events: Floats) -> None:
@@ -220,8 +222,8 @@ class TrafficRecord:
 
     def add(self, first: int, **rows: Floats) -> None:
         """Add rows per tick, by the names of the columns, from tick ``first`` on."""
+        period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
         for name, amounts in rows.items():
-            period, starts = self.grid.period_edges(first, first + len(amounts))
             getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
 
     def fail(self, error: ErrorName, count: float) -> None:

@@ -219,19 +219,20 @@ class Result:
         """A per-tick series as units per second: whole seconds where a tick is shorter, else the tick's mean."""
         tick_s = self.grid.tick_s
         if tick_s >= 1:
-            return per_tick / tick_s
+            return np.asarray(per_tick / tick_s, dtype=np.float64)
         per = round(1 / tick_s)
         padded = np.concatenate([per_tick, np.zeros(-len(per_tick) % per)])
-        return np.asarray(padded.reshape(-1, per).sum(axis=1))
+        return np.asarray(padded.reshape(-1, per).sum(axis=1), dtype=np.float64)
 
     def per_period(self, per_tick: Floats) -> Floats:
         """A per-tick series summed over the periods of the result."""
-        return np.add.reduceat(per_tick, np.arange(0, len(per_tick), self.grid.ticks_per_period))
+        starts = np.arange(0, len(per_tick), self.grid.ticks_per_period)
+        return np.asarray(np.add.reduceat(per_tick, starts), dtype=np.float64)
 
     @cached_property
     def period_starts_s(self) -> Floats:
         """Second at which each period begins."""
-        return np.arange(self.grid.periods) * self.grid.ticks_per_period * self.grid.tick_s
+        return np.arange(self.grid.periods, dtype=float) * (self.grid.ticks_per_period * self.grid.tick_s)
 
     def at_period_ends(self, line: list[tuple[float, float]]) -> Floats:
         """A value that holds from each change on, read at the end of every period."""
