@@ -121,11 +121,11 @@ def round_up(value: float) -> int:
     return math.ceil(value / step - 1e-9) * step
 
 
-def name(text: str) -> str:
+def name(text: str, *, longest: int = _LONGEST_NAME) -> str:
     """A key or title as it can be shown on one line: control characters escaped, the middle of a long one left out."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    if len(shown) > _LONGEST_NAME:
-        half = _LONGEST_NAME // 2
+    if len(shown) > longest:
+        half = longest // 2
         shown = f"{shown[: half - 1]}…{shown[-half:]}"
     return shown or '""'
 
