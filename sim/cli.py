@@ -279,7 +279,8 @@ def import_(
     parameters = dict(_pair("--parameter", text, "NAME=VALUE") for text in parameter or ())
     from sim.importers import import_file
 
-    text = import_file(file, traffic=traffic, table=table, parameters=parameters)
+    folder = None if output is None else output.parent
+    text = import_file(file, traffic=traffic, table=table, parameters=parameters, output_dir=folder)
     if output is None:
         sys.stdout.write(text)
         return

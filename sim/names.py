@@ -106,6 +106,9 @@ class TableClass(StrEnum):
     STANDARD_IA = "standard-ia"
 
 
+PRICE_SHEETS = ("us-east-1", "us-east-1-2024-10")  # those that come along; a test holds them equal to the files
+
+
 class RetryMode(StrEnum):
     """Retry policies of the SDKs by name (F-RETRY)."""
 

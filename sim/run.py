@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 import simpy
@@ -42,7 +43,7 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
         The scenario asks for something that this version does not simulate.
     """
     refuse_unsimulated(scenario)
-    sheet = load_sheet(scenario.prices)
+    sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     recorder = Recorder(grid, [TABLE], [d.traffic.name for d in demands])

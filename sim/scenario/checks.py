@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
-from sim.names import AdmissionPolicy, IndexChange, Mode
+from sim.names import PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode
 from sim.scenario.base import Place, listed, nearest, refusal
 from sim.scenario.csvfile import CsvProblem, check_series, check_weights
 from sim.scenario.fields import (
@@ -29,7 +29,6 @@ from sim.scenario.traffic import Action, Traffic
 
 Refused = list[tuple[Place, Any, Any]]
 
-PRICE_SHEETS = ("us-east-1", "us-east-1-2024-10")
 TICKS_MAX = 50_000_000  # a year and a half of seconds; a run keeps about 30 bytes of each in memory
 WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
 

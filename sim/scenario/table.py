@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from sim.limits import GSI_MAX, LSI_MAX, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from sim.names import Mode, Projection, TableClass
+from sim.names import TABLE, Mode, Projection, TableClass
 from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.base import Place, Value, nearest, refusal, refuse_all
 from sim.scenario.leaves import (
@@ -102,6 +102,7 @@ class Table(Value):
     Attributes
     ----------
     name : as users call it.
+    name : for reports.
     pk, sk : key templates; ``sk`` None: no sort key.
     mode : provisioned or on-demand.
     read_capacity, write_capacity : provisioned units per second, at least 1.
@@ -118,7 +119,7 @@ class Table(Value):
     replicas : number of further regions.
     """
 
-    name: Name
+    name: Name = TABLE
     pk: Template
     sk: Template | None = None
     mode: Annotated[Mode, word(Mode)]
