@@ -1,0 +1,396 @@
+"""The picture of a run: rates over time, and under them every partition's load in the order of the hash space.
+
+`plot_run` makes the whole figure; `draw_rates` and `draw_partitions` draw one panel on an Axes and return it. Figures are made without
+pyplot, so that no display is needed and nothing global changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+from matplotlib.transforms import ScaledTranslation
+
+from sim.keyspace.domain import Floats, Ints
+from sim.names import TABLE, Dimension
+from sim.results.bottleneck import CEILING_PER_S, partition_rates, period_edges_s, served_seconds
+from sim.results.explain import verdict
+from sim.results.phrases import amount, name, percent
+from sim.results.recorder import PartitionRecord
+
+if TYPE_CHECKING:
+    from sim.results.result import Result
+
+SIZE_INCHES = (10.0, 6.0)
+DPI = 100
+
+# Okabe and Ito's palette, told apart with every kind of colour vision, and by lightness in print.
+CONSUMED_COLOUR = "#56B4E9"
+THROTTLED_COLOUR = "#D55E00"
+SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"
+SLIGHT_FRACTION = 0.01
+OFFERED_COLOUR = "#000000"
+CAPACITY_COLOUR = "#009E73"
+LOAD_COLOURS = "Blues"
+
+_RATE_BINS_MAX = 450  # finer ones would show the noise of chance rather than the course of the run
+_MAP_COLUMNS_MAX = 900  # about one for each pixel of a notebook's figure
+_ROWS_MAX = 600
+_NUMBERED_PARTITIONS = 24
+_RULED_PARTITIONS = 48  # more bands than this are not ruled off from each other
+_CAPACITY_IN_VIEW = (
+    2.5  # capacity this many times above all that was offered would press the rest down: it is told in words
+)
+_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # a load of 3 % of a ceiling must not look like none
+_TIME_UNITS = (
+    (120.0, 1.0, "seconds"),
+    (3 * 3600.0, 60.0, "minutes"),
+    (3 * 86_400.0, 3600.0, "hours"),
+    (np.inf, 86_400.0, "days"),
+)
+_TIME_STEPS: Mapping[str, tuple[float, ...]] = {
+    "seconds": (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30),
+    "minutes": (0.5, 1, 2, 5, 10, 15, 20, 30),
+    "hours": (0.5, 1, 2, 3, 4, 6, 12),
+    "days": (0.5, 1, 2, 5, 7, 14, 30, 60, 90),
+}
+_TIME_TICKS_MAX = 10
+_TITLE_POINTS = 13
+_OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
+
+
+def plot_run(result: Result, figure: Figure | None = None) -> Figure:
+    """Draw a run: rates of each dimension that has traffic, above a map of the partitions.
+
+    Parameters
+    ----------
+    figure : drawn on, after what is on it has been cleared; by default a new one of 10 × 6 inches.
+
+    Returns
+    -------
+    The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
+    """
+    figure = Figure(figsize=SIZE_INCHES, dpi=DPI) if figure is None else figure
+    figure.clear()
+    if figure.canvas is None or type(figure.canvas).__name__ == "FigureCanvasBase":
+        FigureCanvasAgg(figure)
+    figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    dimensions = [d for d, lane in result.table.lanes.items() if lane.offered_units.any()] or [Dimension.WRITE]
+    final = len(result.table.partitions) - len(result.table.splits)
+    heights = [1.0] * len(dimensions) + [min(1.6, 0.4 + 0.3 * final)]
+    panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for dimension, panel in zip(dimensions, panels, strict=False):
+        draw_rates(result, dimension, panel)
+    draw_partitions(result, panels[-1])
+    for panel in panels[:-1]:
+        panel.set_xlabel("")
+        panel.tick_params(labelbottom=False)
+    figure.align_ylabels(panels)
+    _put_title(result, figure)
+    return figure
+
+
+def save_run(result: Result, path: str | PathLike[str]) -> None:
+    """Save the picture of a run; the ending of ``path`` (.png, .svg, .pdf) chooses the format."""
+    # No date in the file: the same run gives the same bytes.
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    ending = str(path).rpartition(".")[2].lower()
+    with mpl.rc_context({"svg.hashsalt": "ddbsim"}):
+        plot_run(result).savefig(path, metadata=undated.get(ending))
+
+
+def _put_title(result: Result, figure: Figure) -> None:
+    """Title and verdict at the top left; the title's empty second line keeps the room for the verdict."""
+    title = name(result.scenario.title or result.scenario.table.name, longest=90)
+    says = verdict(result)
+    figure.suptitle(f"{_literal(title)}\n", x=0.01, ha="left", fontsize=_TITLE_POINTS, fontweight="bold")
+    below = ScaledTranslation(0, -2.2 * _TITLE_POINTS / 72, figure.dpi_scale_trans)
+    figure.text(
+        0.01,
+        1.0,
+        f"{says[0].upper()}{says[1:]}",
+        transform=figure.transFigure + below,
+        va="top",
+        fontsize=10,
+        color="0.3",
+    )
+
+
+def draw_rates(result: Result, dimension: Dimension, axes: Axes, *, resource: str = TABLE) -> Axes:
+    """Draw offered, consumed, throttled and capacity of one dimension of a resource over time.
+
+    What was throttled stands on top of what was consumed; together they reach what was offered. The scale is linear, for what is lost is an
+    area; capacity far above the load is told in the legend.
+    """
+    lane = result.resources[resource].lanes[dimension]
+    scale_s, _ = _time_unit(result)
+    edges = _time_bins(result.grid.ticks, _RATE_BINS_MAX)
+    edges_s = np.minimum(edges * result.grid.tick_s, result.grid.duration_s)
+    seconds, x = np.diff(edges_s), edges_s / scale_s
+    offered, consumed = (
+        np.add.reduceat(row, edges[:-1]) / seconds for row in (lane.offered_units, lane.consumed_units)
+    )
+    axes.stairs(consumed, x, fill=True, color=CONSUMED_COLOUR, label="consumed")
+    if lane.throttle_events.any():
+        axes.stairs(
+            np.maximum(offered, consumed), x, baseline=consumed, fill=True, color=THROTTLED_COLOUR, label="throttled"
+        )
+    axes.stairs(offered, x, baseline=None, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
+    top = _draw_capacity(result, lane.capacity, float(offered.max(initial=0.0)), axes)
+    axes.set_ylim(0, 1.08 * top)
+    axes.set_ylabel(f"{dimension} units/s")
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    where = "" if resource == TABLE else f" of {_literal(name(resource))}"
+    axes.set_title(f"{dimension.capitalize()}s{where}", loc="left", fontsize=10)
+    _legend(axes, *axes.get_legend_handles_labels())
+    _time_axis(result, axes)
+    return axes
+
+
+def draw_partitions(result: Result, axes: Axes, *, resource: str = TABLE) -> Axes:
+    """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
+
+    A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
+    whichever was nearer to it; spans in which it refused something are laid over in the colour of throttling.
+    """
+    record = result.resources[resource]
+    places = band_places(record.partitions)
+    load, throttled, x = _partition_grid(result, resource, places)
+    most = float(load.max(initial=0.0))
+    norm = Normalize(0.0, next((scale for scale in _SCALES if most <= 0.8 * scale), 1.0))
+    extent = (float(x[0]), float(x[-1]), 0.0, float(places[:, 1].max()))
+    image = axes.imshow(
+        load, cmap=LOAD_COLOURS, norm=norm, extent=extent, origin="lower", aspect="auto", interpolation="nearest"
+    )
+    axes.imshow(
+        np.ma.masked_equal(throttled, 0),
+        cmap=ListedColormap([SLIGHTLY_THROTTLED_COLOUR, THROTTLED_COLOUR]),
+        norm=Normalize(1, 2),
+        extent=extent,
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        label="throttled",
+    )
+    _draw_bands(result, resource, places, axes)
+    bar = axes.inset_axes((1.012, 0.0, 0.014, 1.0))
+    colour_bar = axes.get_figure(root=True).colorbar(image, cax=bar)  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
+    colour_bar.set_label("consumed, of the ceiling" + (" (clipped)" if most > 1.05 else ""))
+    bar.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    bar.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
+    axes.set_ylabel("partition, in hash order")
+    where = "" if resource == TABLE else f" of {_literal(name(resource))}"
+    count = f"{record.initial_partitions} → {record.partition_counts[-1][1]}" if record.splits else f"{len(places)}"
+    axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
+    axes.set_ylim(0, extent[3])
+    _partition_ticks(record.partitions, places, axes)
+    _legend(axes, *_partition_legend(result, resource, throttled))
+    _time_axis(result, axes)
+    return axes
+
+
+def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
+    """Where each partition's band lies: its first and one past its last row, counted in partitions that serve at the end.
+
+    Those at the end have equal heights, in the order of their ranges; one that was split covers all that came out of it.
+    """
+    final = sorted((p for p in partitions if p.retired_s is None), key=lambda p: p.low)
+    row = {p.number: k for k, p in enumerate(final)}
+    children: dict[int, list[PartitionRecord]] = {}
+    for partition in partitions:
+        if partition.parent is not None:
+            children.setdefault(partition.parent, []).append(partition)
+    places = np.zeros((len(partitions), 2), dtype=np.int64)
+    # Children have higher numbers than their parent, so from the last to the first all children are placed before it.
+    for partition in reversed(partitions):
+        if partition.retired_s is None:
+            places[partition.number] = (row[partition.number], row[partition.number] + 1)
+        else:
+            halves = [places[half.number] for half in children[partition.number]]
+            places[partition.number] = (min(h[0] for h in halves), max(h[1] for h in halves))
+    return places
+
+
+def _partition_grid(result: Result, resource: str, places: Ints) -> tuple[Floats, Ints, Floats]:
+    """Load and throttling on a grid of bands and times that a picture can hold, and the edges of the times in the picture's unit."""
+    record = result.resources[resource]
+    partitions = record.partitions
+    load = np.zeros((len(partitions), result.grid.periods))
+    refused = np.zeros(load.shape, dtype=np.int64)  # 0 nothing, 1 a little, 2 more
+    for dimension in record.lanes:
+        consumed = partition_rates(result, resource, dimension)
+        asked = partition_rates(result, resource, dimension, asked=True)
+        load = np.maximum(load, consumed / CEILING_PER_S[dimension])
+        lost = asked - consumed
+        refused = np.maximum(refused, (lost > 0).astype(np.int64) + (lost > SLIGHT_FRACTION * asked))
+    served = served_seconds(result, partitions)
+    edges_s = period_edges_s(result)
+    scale_s, _ = _time_unit(result)
+    if not record.splits and len(partitions) <= _ROWS_MAX:
+        bins = _time_bins(result.grid.periods, _MAP_COLUMNS_MAX)
+        width = np.diff(edges_s[bins])
+        mean = np.add.reduceat(load * served, bins[:-1], axis=1) / width
+        return mean, np.maximum.reduceat(refused, bins[:-1], axis=1), edges_s[bins] / scale_s
+    # Splits fall between the edges of periods, so the picture has its own, even columns.
+    columns_s = np.linspace(0.0, result.grid.duration_s, _MAP_COLUMNS_MAX + 1)
+    middles = (columns_s[1:] + columns_s[:-1]) / 2
+    period = np.searchsorted(edges_s, middles, side="right") - 1
+    final = int(places[:, 1].max())
+    rows = min(final, _ROWS_MAX)
+    grid = np.zeros((rows, len(middles)))
+    marks = np.zeros(grid.shape, dtype=np.int64)
+    for partition in partitions:
+        retired_s = result.grid.duration_s if partition.retired_s is None else partition.retired_s
+        alive = np.flatnonzero((middles >= partition.born_s) & (middles < retired_s))
+        if not len(alive):
+            continue
+        low, high = places[partition.number]
+        # Where there are more partitions than rows, a row shows the most loaded of its own.
+        band = slice(low * rows // final, max(low * rows // final + 1, -(-high * rows // final)))
+        span = slice(int(alive[0]), int(alive[-1]) + 1)
+        grid[band, span] = np.maximum(grid[band, span], load[partition.number, period[alive]])
+        marks[band, span] = np.maximum(marks[band, span], refused[partition.number, period[alive]])
+    return grid, marks, columns_s / scale_s
+
+
+def _draw_capacity(result: Result, line: list[tuple[float, float]], offered_most: float, axes: Axes) -> float:
+    """Draw capacity where it is in view, else put it into the legend; returns the top of the view."""
+    scale_s, _ = _time_unit(result)
+    least = min(value for _, value in line)
+    top = max(offered_most, 1e-9)
+    x = [at / scale_s for at, _ in line] + [result.grid.duration_s / scale_s]
+    y = [value for _, value in line] + [line[-1][1]]
+    seen = least <= _CAPACITY_IN_VIEW * top
+    label = "capacity" if seen else f"capacity {amount(least)}/s, out of view"
+    axes.step(x, y, where="post", color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label=label)
+    return max(top, min(max(y), _CAPACITY_IN_VIEW * top)) if seen else top
+
+
+def _draw_bands(result: Result, resource: str, places: Ints, axes: Axes) -> None:
+    """Rules between bands, marks of splits and of declined splits, and numbers where there are few enough."""
+    record = result.resources[resource]
+    scale_s, _ = _time_unit(result)
+    end = result.grid.duration_s / scale_s
+    few = int(places[:, 1].max()) <= _RULED_PARTITIONS
+    if few:
+        rules = [[(p.born_s / scale_s, places[p.number][0]), (end, places[p.number][0])] for p in record.partitions]
+        axes.add_collection(LineCollection(rules, colors="0.6", linewidths=0.5), autolim=False)
+    splits = [
+        [(s.at_s / scale_s, places[s.partition][0]), (s.at_s / scale_s, places[s.partition][1])] for s in record.splits
+    ]
+    if splits:
+        marks = LineCollection(splits, colors="black", linewidths=1.4 if few else 0.8, label="split")
+        axes.add_collection(marks, autolim=False)
+    if record.declined:
+        axes.plot(
+            [d.at_s / scale_s for d in record.declined],
+            [places[d.partition].mean() for d in record.declined],
+            linestyle="none",
+            marker="X",
+            markersize=8 if few else 6,
+            markerfacecolor="black",
+            markeredgecolor="white",
+            label="split declined",
+        )
+    if len(record.partitions) <= _NUMBERED_PARTITIONS:
+        for partition in record.partitions:
+            if partition.parent is not None:
+                axes.annotate(
+                    f"{partition.number}",
+                    (partition.born_s / scale_s, places[partition.number].mean()),
+                    xytext=(4, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7,
+                    path_effects=_OUTLINE,
+                )
+
+
+def _partition_ticks(partitions: Sequence[PartitionRecord], places: Ints, axes: Axes) -> None:
+    first = [p.number for p in partitions if p.parent is None]
+    if len(first) <= _NUMBERED_PARTITIONS // 2:
+        axes.set_yticks([float(places[number].mean()) for number in first], [str(number) for number in first])
+        axes.tick_params(axis="y", length=0)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def _partition_legend(result: Result, resource: str, throttled: Ints) -> tuple[list[Patch | Line2D], list[str]]:
+    record = result.resources[resource]
+    entries: list[tuple[bool, Patch | Line2D, str]] = [
+        (bool((throttled == 2).any()), Patch(color=THROTTLED_COLOUR), "throttled"),
+        (
+            bool((throttled == 1).any()),
+            Patch(color=SLIGHTLY_THROTTLED_COLOUR),
+            f"throttled, under {percent(SLIGHT_FRACTION)}",
+        ),
+        (
+            bool(record.splits),
+            Line2D([], [], color="black", linewidth=1.4, marker="|", linestyle="none", markersize=10),
+            "split",
+        ),
+        (
+            bool(record.declined),
+            Line2D(
+                [], [], marker="X", linestyle="none", markersize=8, markerfacecolor="black", markeredgecolor="white"
+            ),
+            "split declined",
+        ),
+    ]
+    shown = [(handle, label) for there, handle, label in entries if there]
+    return [handle for handle, _ in shown], [label for _, label in shown]
+
+
+def _legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """In one row above the panel, right, where no data can lie under it."""
+    if handles:
+        axes.legend(
+            handles,
+            labels,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(handles),
+            frameon=False,
+            fontsize=8,
+            borderaxespad=0.1,
+            handlelength=1.6,
+            columnspacing=1.2,
+        )
+
+
+def _time_unit(result: Result) -> tuple[float, str]:
+    """Seconds in the unit in which a run of this length is best told, and its name."""
+    return next((scale, unit) for longest, scale, unit in _TIME_UNITS if result.grid.duration_s <= longest)
+
+
+def _time_axis(result: Result, axes: Axes) -> None:
+    scale_s, unit = _time_unit(result)
+    end = result.grid.duration_s / scale_s
+    axes.set_xlim(0, end)
+    step = next((step for step in _TIME_STEPS[unit] if end / step <= _TIME_TICKS_MAX), None)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=_TIME_TICKS_MAX) if step is None else MultipleLocator(step))
+    axes.set_xlabel(f"time ({unit})")
+
+
+def _time_bins(count: int, most: int) -> Ints:
+    """Edges that divide so many ticks or periods into at most so many bins, as even as may be."""
+    return np.unique(np.linspace(0, count, min(count, most) + 1).round().astype(np.int64))
+
+
+def _literal(text: str) -> str:
+    """Text in which a dollar sign is no mathematics."""
+    return text.replace("$", r"\$")
