@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sim.control.sightings import Sightings, mean
 from sim.control.splitting import Splitter
+from sim.keyspace.cutting import Load
 from sim.names import Dimension, SplitReason
 from sim.partitions.admission import CEILING_PER_S
 from sim.partitions.resource import Resource
@@ -24,9 +25,13 @@ class HeatWatcher:
         free = int(calibration.heat_splits_in_flight) - under_way
         if free <= 0 or not self._resource.splits_for_heat:
             return
+        loads: dict[Dimension, list[Load]] = {}
         for _, _, number, dimension in sorted(self._hot(now_s), key=lambda row: (-row[0], -row[1], row[2])):
-            loads = self._sightings.loads(dimension, calibration.heat_window_s)
-            if number not in self._splitter.in_flight and self._splitter.begin(number, loads, SplitReason.HEAT):
+            if dimension not in loads:
+                loads[dimension] = self._sightings.loads(dimension, calibration.heat_window_s)
+            if number not in self._splitter.in_flight and self._splitter.begin(
+                number, loads[dimension], SplitReason.HEAT
+            ):
                 free -= 1
                 if free == 0:
                     return
@@ -38,10 +43,11 @@ class HeatWatcher:
         hot = []
         for dimension, ceiling in CEILING_PER_S.items():
             minutes = self._sightings.last(dimension, calibration.heat_window_s)
-            if minutes is None or not minutes[-1].total_consumed:
+            trigger = calibration.heat_trigger_fraction
+            if minutes is None or max(minute.most_consumed for minute in minutes) < trigger * ceiling:
                 continue
             consumed = mean([minute.consumed for minute in minutes]) / ceiling
-            over = (consumed >= calibration.heat_trigger_fraction).nonzero()[0].tolist()
+            over = (consumed >= trigger).nonzero()[0].tolist()
             offered = mean([minute.offered for minute in minutes]) / ceiling if over else consumed
             for number in over:
                 life = lives[number]

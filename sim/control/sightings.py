@@ -22,13 +22,14 @@ class Minute:
     Attributes
     ----------
     offered, consumed : units per second by partition number; 0 for partitions that no longer or do not yet serve.
-    total_consumed : units per second over all partitions.
+    total_consumed, most_consumed : units per second over all partitions, and in the busiest.
     loads : where the offered units lay, by source.
     """
 
     offered: Floats
     consumed: Floats
     total_consumed: float
+    most_consumed: float
     loads: Mapping[str, Load]
 
 
@@ -46,10 +47,12 @@ class Sightings:
         serving = np.array(partitions.serving)
         for dimension, seen in observed.items():
             offered, consumed = np.zeros((2, len(partitions.lives)))
+            total = most = 0.0
             if loads[dimension]:
                 offered[serving] = seen.offered / OBSERVE_S
                 consumed[serving] = seen.consumed / OBSERVE_S
-            self.minutes[dimension].append(Minute(offered, consumed, float(consumed.sum()), loads[dimension]))
+                total, most = float(consumed.sum()), float(consumed.max())
+            self.minutes[dimension].append(Minute(offered, consumed, total, most, loads[dimension]))
 
     def last(self, dimension: Dimension, seconds: float) -> list[Minute] | None:
         """The minutes of the last ``seconds``, or None where they have not all passed yet."""

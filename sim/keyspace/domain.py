@@ -68,6 +68,11 @@ class Domain:
         return len(self.shares)
 
     @cached_property
+    def is_range(self) -> bool:
+        """Whether the listed values are the numbers 0..n-1."""
+        return self.ids is not None and bool((self.ids == np.arange(len(self.ids))).all())
+
+    @cached_property
     def order(self) -> Ints:
         """Indexes of the listed values, largest share first."""
         return np.argsort(-self.shares, kind="stable").astype(np.int64)
@@ -82,6 +87,8 @@ class Domain:
     def append_to(self, states: hashing.UInts, indexes: Ints) -> hashing.UInts:
         """Hash states after the texts of the values ``indexes`` have been appended."""
         if self.ids is not None:
+            if len(states) == 1 and len(indexes) == self.count and self.is_range and bool((indexes == self.ids).all()):
+                return hashing.append_range(states, self.count)
             return hashing.append_numbers(states, self.ids[indexes])
         assert self.texts is not None
         if len(indexes) <= len(self.texts):

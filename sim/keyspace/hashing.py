@@ -73,10 +73,30 @@ def append_numbers(states: UInts, numbers: npt.NDArray[np.int64]) -> UInts:
     return states
 
 
+def append_range(state: UInts, count: int) -> UInts:
+    """States after the decimal texts of 0..count-1 have been appended to one state: `append_numbers`, some ten times as fast.
+
+    A number's text is that of its tenth and one more digit, so each state is one step from a state that is already known.
+    """
+    digits = np.arange(48, 58, dtype=np.uint64)
+    prime = np.uint64(_PRIME)
+    last = (state ^ digits) * prime
+    parts, known = [last], len(last)
+    last = last[1:]  # no number of more than one digit begins with 0
+    while known < count:
+        grown = np.bitwise_xor(last[: -(-(count - known) // 10), None], digits)
+        last = np.multiply(grown, prime, out=grown).ravel()
+        parts.append(last)
+        known += len(last)
+    return np.concatenate(parts)[:count]
+
+
 def finish(states: UInts) -> UInts:
     """Positions of the texts behind the states."""
-    states = states ^ (states >> np.uint64(_SHIFT))
-    states = states * np.uint64(_MIX_1)
-    states = states ^ (states >> np.uint64(_SHIFT))
-    states = states * np.uint64(_MIX_2)
-    return states ^ (states >> np.uint64(_SHIFT))
+    states, shift = states.copy(), np.uint64(_SHIFT)
+    scratch = np.empty_like(states)
+    for mix in (_MIX_1, _MIX_2, 1):  # in place: a million states are eight megabytes a copy
+        np.right_shift(states, shift, out=scratch)
+        np.bitwise_xor(states, scratch, out=states)
+        np.multiply(states, np.uint64(mix), out=states)
+    return states

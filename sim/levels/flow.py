@@ -180,10 +180,7 @@ class FlowLevel:
             flow.place(self._resource)
         poisson = demand.traffic.arrivals is Arrivals.POISSON
         if poisson and demand.joint is Joint.ONE_OF:
-            counts = [
-                flow.draws.poisson(np.multiply.outer(expected, flow.leg.fraction * flow.shares))
-                for flow in pattern.flows
-            ]
+            counts = [_poisson(flow, expected) for flow in pattern.flows]
             legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, counts, strict=True)]
             requests = _sum([leg.by_tick for leg in legs], expected.shape)
         else:
@@ -257,13 +254,22 @@ class FlowLevel:
         numbers = resource.partitions.serving
         offered_by_tick = _sum([m.by_tick * m.units for m in moving], demand.by_tick.shape)
         offered_by_column = _sum([m.by_column * m.units for m in moving], demand.by_column.shape)
-        served_by_tick, served_by_column, served = demand.by_tick, demand.by_column, demand.units
+        served_by_tick, served_by_column = demand.by_tick, demand.by_column
         if verdict is not None:
-            served = demand.units.copy()
-            served[:, verdict.columns] = verdict.served
-            served_by_tick, served_by_column = served.sum(axis=1), served.sum(axis=0)
+            lost = demand.units[:, verdict.columns] - verdict.served
+            served_by_tick = served_by_tick - lost.sum(axis=1)
+            served_by_column = np.array(served_by_column, dtype=float)
+            served_by_column[verdict.columns] -= lost.sum(axis=0)
+
+        def served() -> Floats:
+            if verdict is None:
+                return demand.units
+            units = demand.units.copy()
+            units[:, verdict.columns] = verdict.served
+            return units
+
         record.add_units(first, offered_by_tick, served_by_tick)
-        record.add_partitions(first, numbers, served, served_by_column)
+        record.add_partitions(first, len(served_by_tick), numbers, served_by_column, served)
         seen = resource.observed[dimension]
         seen.offered += offered_by_column
         seen.consumed += served_by_column
@@ -274,19 +280,14 @@ class FlowLevel:
             if fate is not None:
                 events_by_column = np.zeros(len(numbers))
                 for limit, cells in fate.events.items():
-                    record.add_throttles(first, [numbers[c] for c in fate.columns], limit, cells)
-                    events_by_column[fate.columns] += cells.sum(axis=0)
-                    self._note_span(first, cells)
+                    span = record.add_throttles(first, [numbers[c] for c in fate.columns], limit, cells)
+                    if span is not None:
+                        self._recorder.note_throttle(*span)
+                        events_by_column[fate.columns] += cells.sum(axis=0)
             m.flow.note_keys(m.by_column, events_by_column)
             if m.flow.leg.new_bytes:
-                share = np.divide(served, demand.units, out=np.ones(served.shape), where=demand.units > 0)
+                share = np.divide(served(), demand.units, out=np.ones(demand.units.shape), where=demand.units > 0)
                 resource.stored_bytes += (m.counts * share).sum(axis=0) * m.flow.leg.new_bytes
-
-    def _note_span(self, first: int, cells: Floats) -> None:
-        hit = np.flatnonzero(cells.any(axis=1))
-        if len(hit):
-            tick_s = self._grid.tick_s
-            self._recorder.note_throttle((first + int(hit[0])) * tick_s, (first + int(hit[-1])) * tick_s)
 
     # Requests.
 
@@ -343,6 +344,14 @@ class FlowLevel:
             came = np.flatnonzero(requests)
             last = first + int(came[-1]) + 1 if len(came) else first
             record.finished_s = min(last * self._grid.tick_s, self._grid.duration_s)
+
+
+def _poisson(flow: Flow, expected: Floats) -> Counts:
+    """Items of a leg per tick and partition, where its requests are Poisson with ``expected`` per tick."""
+    row = flow.leg.fraction * flow.shares
+    if expected.min() == expected.max():  # the same draws, without a matrix of equal rows
+        return flow.draws.poisson(expected[0] * row, size=(len(expected), len(row)))
+    return flow.draws.poisson(np.multiply.outer(expected, row))
 
 
 def _divide(pattern: _Pattern, requests: Ints) -> list[Counts]:

@@ -178,7 +178,9 @@ def fate_of(moving: Moving, columns: Ints, refused_shares: Mapping[Limit, Floats
     leg = moving.flow.leg
     here = moving.counts[:, columns]
     events = {limit: here * share for limit, share in refused_shares.items()}
-    cells = np.sum(list(events.values()), axis=0) if events else np.zeros(here.shape)
+    cells = np.zeros(here.shape)
+    for refusals in events.values():
+        cells += refusals
     refused = cells.sum(axis=1)
     items = moving.by_tick
     admitted = 1.0 - np.divide(refused, items, out=np.zeros(len(items)), where=items > 0)

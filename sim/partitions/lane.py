@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -40,29 +41,34 @@ class Demand:
     units : units asked, ticks × columns.
     ceiling_ratio : ceiling units per consumed unit, ticks × columns, or None where they are the same.
     quantum : for each column the cost of one attempt where all attempts of the column cost alike, else 0: then units flow like a fluid.
-    by_column, by_tick : sums of ``units``.
+    known_by_column, known_by_tick : sums of ``units`` where the caller has them already.
     """
 
     units: Floats
     ceiling_ratio: Floats | None
     quantum: Floats
-    by_column: Floats
-    by_tick: Floats
+    known_by_column: Floats | None = None
+    known_by_tick: Floats | None = None
 
-    @classmethod
-    def of(cls, units: Floats, ceiling_ratio: Floats | None, quantum: Floats) -> Demand:
-        """A demand whose sums are not known yet."""
-        return cls(units, ceiling_ratio, quantum, units.sum(axis=0), units.sum(axis=1))
+    @cached_property
+    def by_column(self) -> Floats:
+        """Sums over the ticks."""
+        return np.asarray(self.units.sum(axis=0)) if self.known_by_column is None else self.known_by_column
+
+    @cached_property
+    def by_tick(self) -> Floats:
+        """Sums over the columns."""
+        return np.asarray(self.units.sum(axis=1)) if self.known_by_tick is None else self.known_by_tick
 
     def columns(self, columns: Ints) -> Demand:
         """The same for some of the columns."""
         ratio = None if self.ceiling_ratio is None else self.ceiling_ratio[:, columns]
-        return Demand.of(self.units[:, columns], ratio, self.quantum[columns])
+        return Demand(self.units[:, columns], ratio, self.quantum[columns])
 
     def ticks(self, first: int, last: int | None = None) -> Demand:
         """The same for some of the ticks."""
         ratio = None if self.ceiling_ratio is None else self.ceiling_ratio[first:last]
-        return Demand.of(self.units[first:last], ratio, self.quantum)
+        return Demand(self.units[first:last], ratio, self.quantum)
 
 
 @dataclass(frozen=True)

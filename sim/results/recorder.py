@@ -6,7 +6,7 @@ the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,0
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -157,25 +157,31 @@ class LaneRecord:
         self.offered_units[first : first + len(offered)] += offered
         self.consumed_units[first : first + len(consumed)] += consumed
 
-    def add_partitions(self, first: int, numbers: Sequence[int], consumed: Floats, by_column: Floats) -> None:
-        """Consumed units, ticks × partitions, from tick ``first`` on; ``by_column`` are their sums."""
-        period, starts = self._grid.period_edges(first, first + len(consumed))
-        sums = by_column[None, :] if len(starts) == 1 else np.add.reduceat(consumed, starts, axis=0)
+    def add_partitions(
+        self, first: int, ticks: int, numbers: Sequence[int], by_column: Floats, consumed: Callable[[], Floats]
+    ) -> None:
+        """Consumed units of some ticks: ``by_column`` are their sums, ``consumed`` makes ticks × partitions where periods divide them."""
+        period, starts = self._grid.period_edges(first, first + ticks)
+        sums = by_column[None, :] if len(starts) == 1 else np.add.reduceat(consumed(), starts, axis=0)
         self.consumed_by_partition.add(numbers, period, sums)
 
-    def add_throttles(self, first: int, numbers: Sequence[int], limit: Limit, events: Floats) -> None:
-        """Throttle events of one limit, ticks × partitions, from tick ``first`` on."""
+    def add_throttles(
+        self, first: int, numbers: Sequence[int], limit: Limit, events: Floats
+    ) -> tuple[float, float] | None:
+        """Throttle events of one limit, ticks × partitions, from tick ``first`` on; returns the seconds of the first and last of them."""
         per_tick = events.sum(axis=1)
-        hit = np.flatnonzero(per_tick)
+        hit = per_tick.nonzero()[0]
         if not len(hit):
-            return
+            return None
         self.throttle_events[first : first + len(events)] += per_tick
         period, starts = self._grid.period_edges(first, first + len(events))
         series = self.by_limit.setdefault(limit, np.zeros(self._grid.periods))
         series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
-        self.first_s.setdefault(limit, (first + int(hit[0])) * self._grid.tick_s)
-        self.last_s[limit] = (first + int(hit[-1])) * self._grid.tick_s
+        first_s, last_s = ((first + int(tick)) * self._grid.tick_s for tick in (hit[0], hit[-1]))
+        self.first_s.setdefault(limit, first_s)
+        self.last_s[limit] = last_s
         self.throttled_by_partition.add(numbers, period, np.add.reduceat(events, starts, axis=0))
+        return first_s, last_s
 
 
 class ResourceRecord:
