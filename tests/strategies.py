@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
+from sim.keyspace.hashing import HASH_SPACE
+from sim.keyspace.position import SORT_SPACE, Position
+from sim.keyspace.spread import SortSpread, Spread
 from sim.scenario import Scenario, from_dict
 
 Document = dict[str, Any]
@@ -152,3 +157,43 @@ def scenario_documents(draw: st.DrawFn) -> Document:
 def scenarios() -> st.SearchStrategy[Scenario]:
     """Valid scenarios that this version simulates."""
     return scenario_documents().map(from_dict)
+
+
+# Pieces of the engine.
+
+
+@st.composite
+def sort_spreads(draw: st.DrawFn) -> SortSpread:
+    """Where traffic lies within a collection: points and pieces in order."""
+    edges = sorted(draw(st.sets(st.integers(0, SORT_SPACE), min_size=2, max_size=8)))
+    pieces = [
+        (low, high if draw(st.booleans()) else low) for low, high in itertools.pairwise(edges) if draw(st.booleans())
+    ] or [(edges[0], edges[0] + 1)]
+    weights = np.array([draw(st.integers(1, 50)) for _ in pieces], dtype=float)
+    low, high = (np.array(column, dtype=np.int64) for column in zip(*pieces, strict=True))
+    return SortSpread(low, high, weights / weights.sum())
+
+
+@st.composite
+def spreads(draw: st.DrawFn) -> Spread:
+    """Where the traffic of a pattern lies: a few keys, perhaps the outermost, with an even background or without."""
+    hashes = st.integers(0, HASH_SPACE - 1) | st.sampled_from([0, 1, 2, 3, HASH_SPACE - 2, HASH_SPACE - 1])
+    keys = sorted(draw(st.sets(hashes, max_size=8)))
+    weights = np.array([draw(st.integers(1, 100)) for _ in keys], dtype=float)
+    background = draw(st.sampled_from([0.0, 0.25, 0.9])) if keys else 1.0
+    shares = weights / weights.sum() * (1 - background) if keys else weights
+    return Spread(np.array(keys, dtype=np.uint64), shares, background, draw(sort_spreads()))
+
+
+def positions(spread: Spread) -> st.SearchStrategy[Position]:
+    """Places in the key space, many of them inside or beside the keys of a spread."""
+    anywhere = st.builds(Position, st.integers(0, HASH_SPACE - 1), st.just(0))
+    keys = spread.positions.tolist()
+    if not keys:
+        return anywhere
+    sorts = st.integers(0, SORT_SPACE - 1) | st.sampled_from(spread.sort.low.tolist()).map(
+        lambda place: min(place + 1, SORT_SPACE - 1)
+    )
+    inside = st.builds(Position, st.sampled_from(keys), sorts)
+    beside = st.builds(lambda key: Position(key + 1, 0), st.sampled_from(keys))
+    return anywhere | inside | beside.filter(lambda place: place.hash < HASH_SPACE)
