@@ -66,8 +66,8 @@ class Bottleneck:
     ----------
     first_s, end_s : from the first tick with a refusal to the end of the last one.
     busy_fraction : share of the periods in between that saw a refusal.
-    refused_fraction : refused by this limit, as a share of the units asked for in between.
-    asked_per_s : units per second asked of the resource in between, on average.
+    refused_fraction : refused by this limit, as a share of the units asked for in those periods.
+    asked_per_s : units per second asked of the resource in those periods, on average.
     busiest_per_s : units per second asked in the busiest minute of the run.
     gives_per_s : units per second that the resource as a whole had to give when it first refused.
     partitions : how many served when it first refused.
@@ -169,23 +169,26 @@ def _bottleneck(result: Result, throttle: Throttle) -> Bottleneck:
     record = result.resources[throttle.resource]
     lane = record.lanes[throttle.dimension]
     first, last = (round(at / grid.tick_s) for at in (throttle.first_s, throttle.last_s))
-    span = slice(first, last + 1)
     end_s = min((last + 1) * grid.tick_s, grid.duration_s)
-    offered, consumed = float(lane.offered_units[span].sum()), float(lane.consumed_units[span].sum())
-    events = float(lane.throttle_events[span].sum())
+    hit = lane.by_limit[throttle.limit][first // grid.ticks_per_period : last // grid.ticks_per_period + 1] > 0
+    # Ticks of the periods that saw a refusal: a lull between two of them is not part of what was asked.
+    ticks = np.arange(first, last + 1)
+    ticks = ticks[hit[ticks // grid.ticks_per_period - first // grid.ticks_per_period]]
+    offered, consumed = float(lane.offered_units[ticks].sum()), float(lane.consumed_units[ticks].sum())
+    events = float(lane.throttle_events[ticks].sum())
     refused = (offered - consumed) * throttle.count / events if events else 0.0
-    periods = lane.by_limit[throttle.limit][first // grid.ticks_per_period : last // grid.ticks_per_period + 1]
+    seconds = len(ticks) * grid.tick_s - max(0.0, (last + 1) * grid.tick_s - grid.duration_s)
     asked = partition_rates(result, throttle.resource, throttle.dimension, asked=True)
     throttled = lane.throttled_by_partition.of(len(record.partitions)).sum(axis=1) > 0
-    keys = _carrying(result, throttle, offered / (end_s - throttle.first_s))
+    keys = _carrying(result, throttle, offered / seconds)
     names = {key.name for key in keys}
     return Bottleneck(
         throttle=throttle,
         first_s=throttle.first_s,
         end_s=end_s,
-        busy_fraction=float((periods > 0).mean()),
+        busy_fraction=float(hit.mean()),
         refused_fraction=refused / offered if offered else 0.0,
-        asked_per_s=offered / (end_s - throttle.first_s),
+        asked_per_s=offered / seconds,
         busiest_per_s=float(per_minute(result, lane.offered_units)[0].max()),
         gives_per_s=value_at(lane.capacity, throttle.first_s),
         partitions=int(value_at([(at, float(n)) for at, n in record.partition_counts], throttle.first_s)),

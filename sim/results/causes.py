@@ -185,11 +185,17 @@ def _why_splits_did_not_help(result: Result, b: Bottleneck) -> Iterator[str]:
     elif not record.splits and b.first_s + split_relief_s(result) > result.grid.duration_s:
         yield (
             f"split for heat was too slow to help: relief comes some {clock(split_relief_s(result))} after a partition becomes hot, "
-            f"and the run ended {clock(result.grid.duration_s - b.first_s)} after the first throttle"
+            f"and the run {_rest(result, b.first_s)}"
         )
     elif not record.splits:
         trigger, window = percent(scenario.calibration.heat_trigger_fraction), scenario.calibration.heat_window_s
         yield f"no partition was split for heat: that takes a mean of {trigger} of its ceiling over {clock(window)}"
+
+
+def _rest(result: Result, first_s: float) -> str:
+    if _from_the_start(result, first_s):
+        return f"lasted {clock(result.grid.duration_s)}"
+    return f"ended {clock(result.grid.duration_s - first_s)} after the first throttle"
 
 
 def _why_declined(why: Declined, keys: list[str]) -> str:
@@ -305,8 +311,10 @@ def _why_capacity_ran_out(result: Result, b: Bottleneck) -> Iterator[str]:
     parts = 1 if _is_instant(result) else b.partitions
     credit = burst_at_start(result, b.resource, b.dimension)
     each = f", {amount(credit / parts)} for each partition" if parts > 1 else ""
-    if credit <= _NO_CREDIT_S * b.gives_per_s:
+    if credit <= _NO_CREDIT_S * b.gives_per_s and _from_the_start(result, b.first_s):
         yield "there was no burst credit to begin with, and a load above the rate leaves none to gather"
+    elif credit <= _NO_CREDIT_S * b.gives_per_s:
+        yield f"burst credit, none at the start, gathered while less was asked than was provisioned, and was spent by {clock(b.first_s)}"
     elif _from_the_start(result, b.first_s):
         yield f"burst credit, {amount(credit)} units at the start{each}, was spent at once"
     else:

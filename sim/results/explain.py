@@ -157,14 +157,14 @@ def _other_failures(result: Result, traffic: Traffic) -> Iterator[str]:
     unmet = record.failures.get(ErrorName.CONDITIONAL_CHECK, 0.0)
     if unmet > 0:
         yield (
-            f"{plural(unmet, 'write')} of {who} ({percent(unmet / offered)}) found the condition false and failed with "
-            "ConditionalCheckFailedException; they were charged all the same"
+            f"the condition was false for {plural(unmet, 'write')} of {who} ({percent(unmet / offered)}), which failed with "
+            "ConditionalCheckFailedException and were charged all the same"
         )
-    if record.unprocessed > 0.5 and traffic.operation in BATCH_OPERATIONS:
+    if record.unprocessed >= 0.5 and traffic.operation in BATCH_OPERATIONS:
         batched = float(record.succeeded.sum()) * traffic.batch
-        share = f", {percent(record.unprocessed / batched)} of those in batches that succeeded," if batched > 0 else ""
+        share = f" ({percent(record.unprocessed / batched)} of those in batches that succeeded)" if batched > 0 else ""
         yield (
-            f"{plural(record.unprocessed, 'item')} of {who}{share} came back unprocessed and nobody sent them again: "
+            f"batches of {who} handed back {plural(record.unprocessed, 'item')}{share} unprocessed, and nobody sent them again: "
             "a batch reports success all the same, so resend what it hands back (client.retry_unprocessed)"
         )
     attempts = float(record.attempts.sum())

@@ -43,9 +43,9 @@ _TO_ASCII = str.maketrans(
 
 def clock(at_s: float) -> str:
     """A moment or a length of time: ``45s``, ``1m30s``, ``12m``, ``1h05m``, ``2d03h``."""
-    if at_s < _MINUTE_S and at_s != round(at_s):
-        return f"{at_s:.2g}s"
     whole = round(at_s)
+    if whole < 10 and at_s != whole:
+        return f"{at_s:.2g}s"
     if whole < _MINUTE_S:
         return f"{whole}s"
     if whole < _SECONDS_SHOWN_BELOW_S:

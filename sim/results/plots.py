@@ -27,7 +27,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.names import TABLE, Dimension
 from sim.results.bottleneck import CEILING_PER_S, partition_rates, period_edges_s, served_seconds
 from sim.results.explain import verdict
-from sim.results.phrases import amount, name, percent
+from sim.results.phrases import amount, name
 from sim.results.recorder import PartitionRecord
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ def draw_partitions(result: Result, axes: Axes, *, resource: str = TABLE) -> Axe
     bar.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
     axes.set_ylabel("partition, in hash order")
     where = "" if resource == TABLE else f" of {_literal(name(resource))}"
-    count = f"{record.initial_partitions} → {record.partition_counts[-1][1]}" if record.splits else f"{len(places)}"
+    final = record.partition_counts[-1][1]
+    count = f"{record.initial_partitions:,} → {final:,}" if record.splits else f"{final:,}"
     axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
     axes.set_ylim(0, extent[3])
     _partition_ticks(record.partitions, places, axes)
@@ -270,7 +271,7 @@ def _draw_capacity(result: Result, line: list[tuple[float, float]], offered_most
     """Draw capacity where it is in view, else put it into the legend; returns the top of the view."""
     scale_s, _ = _time_unit(result)
     least = min(value for _, value in line)
-    top = max(offered_most, 1e-9)
+    top = offered_most or 1.0
     x = [at / scale_s for at, _ in line] + [result.grid.duration_s / scale_s]
     y = [value for _, value in line] + [line[-1][1]]
     seen = least <= _CAPACITY_IN_VIEW * top
@@ -336,7 +337,7 @@ def _partition_legend(result: Result, resource: str, throttled: Ints) -> tuple[l
         (
             bool((throttled == 1).any()),
             Patch(color=SLIGHTLY_THROTTLED_COLOUR),
-            f"throttled, under {percent(SLIGHT_FRACTION)}",
+            f"throttled, under {SLIGHT_FRACTION:.0%}",
         ),
         (
             bool(record.splits),

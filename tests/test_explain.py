@@ -1,0 +1,337 @@
+"""What a run says of itself: causes and cures with their numbers, nothing that was not recorded, and words fit to print."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from explained_runs import SCENARIOS, run_of
+
+from sim.names import Declined, Limit
+from sim.results import phrases
+from sim.results.bottleneck import bottlenecks, partition_rates
+from sim.results.explain import explain, verdict
+
+
+def told(name: str) -> str:
+    return "\n".join(explain(run_of(name)))
+
+
+# Each situation: the facts that its explanation must state.
+FACTS = {
+    "one-item": [
+        "one item, STATS#global,",
+        "33 % of the 1,500 write units/s asked of it",
+        "an item lies in one partition and a partition gives 1,000 write units/s",
+        "[TableWriteKeyRangeThroughputExceeded]",
+        "all through the run (30m)",
+        "declined at 5m to split partition 2",
+        "no number of partitions helps",
+        "spread the key over 3 suffixes",
+    ],
+    "ten-suffixes": [
+        "ten keys",
+        "they shared four partitions to begin with",
+        "single items carry the heat",
+        "each of these keys over 2 suffixes, 20 in all",
+        "heat_window_s + split_delay_s, 8m here, plausibly 2m to 20m",
+    ],
+    "flash-sale": [
+        "from 10m to 38m",
+        "10,000 write units/s",
+        "the four partitions of that moment 4,000 together",
+        "begun at 14m, serving from 17m",
+        "2,000 write units/s to begin with, so 4,000 at once",
+        "only once that was held for 15m",
+        "served from 38m on",
+        "from 4 to 16 partitions by 38m, and throttling ended at 38m",
+        "warm_write = 15,000",
+        "15 partitions",
+        "peak_sustained_s, 15m here, plausibly 5m to 30m",
+    ],
+    "short-sale": [
+        "Split for heat was too slow to help: relief comes some 8m after",
+        "and the run lasted 5m",
+        "made no partitions in this run",
+        "warm_write = 8,600",
+    ],
+    "ramp": [
+        "the 20 partitions of that moment 20,000 together",
+        "10,000 write units/s to begin with, so 20,000 at once",
+        "warm_write = 40,000",
+        "the table quota allows no more",
+    ],
+    "burst": [
+        "from 15m to the end (30m)",
+        "25 % of the 200 write units/s",
+        "the table has 150 provisioned [TableWriteProvisionedThroughputExceeded]",
+        "45,000 units at the start, covered the difference until 15m",
+        "provision 200 write units/s for the busiest minute",
+        "290 to keep it at 70 %",
+    ],
+    "burst-suffices": [
+        "Nothing was throttled",
+        "used 133 % of its 150 provisioned write units/s",
+        "thanks to burst credit, of which 33 % was left at 10m",
+    ],
+    "burst-gathered": [
+        "on and off from 7m to 45m",
+        "asked in that time were refused, because the table has 100 provisioned",
+        "none at the start, gathered while less was asked",
+        "provision 300 write units/s",
+        "the run's mean of 75 would have fitted",
+    ],
+    "local-index": [
+        "one partition key, TENANT#big,",
+        "44 % of the 1,800 write units/s",
+        "a local secondary index holds the item collection of TENANT#big together",
+        "drop the local secondary index",
+        "over 3 suffixes",
+    ],
+    "collection": [
+        "one partition key, TENANT#big,",
+        "from the start to 8m",
+        "begun at 5m, serving from 8m",
+        "throttling ended at 8m",
+    ],
+    "growing-sort-key": [
+        "LOG#app",
+        "moves along ever-increasing sort keys",
+        "spread the key over 3 suffixes",
+        "a sort key that does not only grow",
+    ],
+    "date-key": [
+        "one key at a time",
+        "DATE#2026-01-01",
+        "DATE#2026-01-02",
+        "spread the key over 3 suffixes",
+    ],
+    "quota": [
+        "the account's quota lets one table take 40,000 write units/s [TableWriteAccountLimitExceeded]",
+        "neither splits nor warm throughput help",
+        "ask AWS to raise it to at least 51,000 write units/s",
+        "account.table_write",
+    ],
+    "maximum": [
+        "37 % of the 800 write units/s",
+        "max_write, is 500 [TableWriteMaxOnDemandThroughputExceeded]",
+        "raise max_write to at least 800",
+    ],
+    "viral-read": [
+        "Reads of get to one item, POST#viral,",
+        "a partition gives 3,000 read units/s",
+        "its partition was asked for up to 7,",
+        "never lift a partition above 3,000 read units/s",
+        "a cache in front of the table (DAX)",
+        "4 copies of the key",
+    ],
+    "divided-static": [
+        "Reads of p0 were throttled",
+        "47 % of the 100 read units/s",
+        "under static admission each of its three partitions starts from an equal part of 33.3",
+        "partition 0 was asked for up to 80",
+        "Today's instant adaptive capacity would have served all of it",
+        "100 of its 100 read units/s",
+        "provision 240 read units/s, 80 for every one of the three partitions",
+    ],
+    "divided-2017": [
+        "its first boost came at 6m, 6m after the first throttle",
+        "instant adaptive capacity would have served all of it",
+        "adaptive_lag_s, 5m here, plausibly 5m to 30m",
+    ],
+    "divided-instant": ["Nothing was throttled", "used 100 % of its 100 provisioned read units/s"],
+    "mostly-idle": [
+        "used 12 % of its 500 provisioned write units/s",
+        "used 10 % of its provisioned read capacity and 12 % of its provisioned write capacity",
+        "on demand is cheaper below about 29 %",
+        "costs $332.15, and on demand $131.40",
+    ],
+    "calm": ["partition 2, the busiest, gave 51 % of its ceiling of 1,000 write units/s at"],
+    "nobody": ["There was no traffic."],
+    "failures": [
+        "Every request of huge failed with ValidationException: an item of 500,000 bytes is over DynamoDB's 409,600 bytes (400 KB)",
+        "condition was false for",
+        "charged all the same",
+        "(40 % of those in batches that succeeded) unprocessed",
+        "Batches of bulk handed back",
+        "client.retry_unprocessed",
+        "There was no burst credit to begin with",
+    ],
+    "thousand": ["USER#0", "this one was asked for 1,6", "over 3 suffixes"],
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_the_explanation_states_the_facts_of_each_situation(name: str) -> None:
+    text = told(name)
+    missing = [fact for fact in FACTS[name] if fact not in text]
+    assert not missing, text
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_sentences_are_few_whole_and_fit_to_print(name: str) -> None:
+    sentences = explain(run_of(name))
+    assert 1 <= len(sentences) <= 8
+    for text in sentences:
+        assert text[0].isupper(), text
+        assert text.endswith("."), text
+        assert text.isprintable(), text
+        assert not re.search(
+            r"\b0\.0+ %|\b1 [a-z]+s\b(?! in all)|\bnan\b|\binf\b|  |\d{5}", text.replace("1 units/s", "")
+        ), text
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_reasons_are_named_once_and_only_where_they_were_recorded(name: str) -> None:
+    text = told(name)
+    recorded = {throttle.reason for throttle in run_of(name).throttles}
+    named = re.findall(r"\b(?:Table|Index)(?:Read|Write)\w+Exceeded\b", text)
+    assert sorted(named) == sorted(recorded)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_is_claimed_that_was_not_recorded(name: str) -> None:
+    text, result = told(name), run_of(name)
+    splits, declined = result.table.splits, result.table.declined
+    assert ("serving from" in text or "Split for heat added" in text) <= bool(splits)
+    assert ("the service declined" in text.lower()) <= bool(declined)
+    assert ("no number of partitions helps" in text) <= any(d.why is Declined.SINGLE_ITEM for d in declined)
+    assert ("quota lets" in text) == any(t.limit is Limit.ACCOUNT for t in result.throttles)
+    assert ("Nothing was throttled" in text or "no traffic" in text) == (not result.throttles)
+
+
+@pytest.mark.parametrize("admission", ["divided-static", "divided-2017"])
+def test_instant_admission_is_praised_only_where_it_serves_everything_in_truth(admission: str) -> None:
+    assert "would have served all of it" in told(admission)
+    assert run_of("divided-instant").throttled == 0
+
+
+def test_the_cure_of_a_flash_sale_cures_it() -> None:
+    assert "warm_write = 15,000" in told("flash-sale")
+    assert run_of("flash-sale-warmed").throttled_fraction < 0.0005 < run_of("flash-sale").throttled_fraction
+
+
+def test_the_cure_of_a_hot_item_cures_it_once_the_suffixes_lie_apart() -> None:
+    assert "over 3 suffixes" in told("one-item")
+    last = run_of("sharded-item").last_throttle_s
+    assert last is None or last < 20 * 60
+
+
+def test_a_bottleneck_knows_what_was_asked_and_what_the_limit_gives() -> None:
+    (found,) = bottlenecks(run_of("divided-static"))
+    assert (found.asked_per_s, found.gives_per_s, found.partitions) == pytest.approx((100, 100, 3))
+    assert found.hottest is not None
+    assert (found.hottest.number, found.hottest.per_s) == pytest.approx((0, 80))
+    assert found.refused_fraction == pytest.approx((80 - 100 / 3) / 100, rel=1e-3)
+    assert found.patterns == ("p0",)
+
+
+def test_what_partitions_were_asked_for_adds_up_to_what_the_table_was() -> None:
+    result = run_of("flash-sale")
+    (found,) = bottlenecks(result)
+    asked = partition_rates(result, "table", found.dimension, asked=True)
+    alive = partition_rates(result, "table", found.dimension) > 0
+    before_splits = slice(11, 16)
+    assert asked[:4, before_splits].sum(axis=0) == pytest.approx(10_000, rel=0.02)
+    assert not asked[~alive].any()
+
+
+def test_the_single_key_that_carries_the_refusals_is_found_among_many() -> None:
+    (found,) = bottlenecks(run_of("thousand"))
+    assert [key.name for key in found.keys] == ["USER#0"]
+    assert found.keys[0].per_s == pytest.approx(20_000 / sum(1 / k for k in range(1, 100_001)), rel=0.01)
+    (crowd,) = bottlenecks(run_of("flash-sale"))
+    assert crowd.keys == ()
+
+
+VERDICTS = {
+    "one-item": "33 % of attempts throttled all through the run (30m)",
+    "flash-sale": "23 % of attempts throttled from 10m to 38m",
+    "burst": "12 % of attempts throttled from 15m to the end (30m)",
+    "calm": "nothing throttled",
+    "nobody": "no traffic",
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_verdict_is_one_line(name: str) -> None:
+    assert verdict(run_of(name)) == VERDICTS[name]
+
+
+def test_odd_names_are_shown_on_one_line_without_their_control_characters() -> None:
+    text = told("odd-names")
+    assert r"[red]KEY\x1b[31m$é" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("at_s", "words"),
+    [
+        (0, "0s"),
+        (0.25, "0.25s"),
+        (45, "45s"),
+        (59.999, "1m"),
+        (60, "1m"),
+        (90, "1m30s"),
+        (299, "4m59s"),
+        (300, "5m"),
+        (359, "6m"),
+        (3599, "1h"),
+        (3900, "1h05m"),
+        (48 * 3600 - 60, "47h59m"),
+        (51 * 3600, "2d03h"),
+        (30 * 86400, "30d"),
+    ],
+)
+def test_times_are_told_as_people_tell_them(at_s: float, words: str) -> None:
+    assert phrases.clock(at_s) == words
+
+
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [
+        (0, "0 %"),
+        (0.00002, "under 0.01 %"),
+        (0.0004, "0.04 %"),
+        (0.0099, "0.99 %"),
+        (0.034, "3.4 %"),
+        (0.3333, "33 %"),
+        (0.994, "99 %"),
+        (0.996, "99.6 %"),
+        (0.9999, "over 99.9 %"),
+        (1, "100 %"),
+        (1.333, "133 %"),
+    ],
+)
+def test_shares_are_never_rounded_to_none_or_all(fraction: float, words: str) -> None:
+    assert phrases.percent(fraction) == words
+
+
+def test_numbers_have_separators_and_three_figures() -> None:
+    assert [phrases.amount(v) for v in (0, 0.5, 33.333, 999.6, 1502.4, 39_120)] == [
+        "0",
+        "0.5",
+        "33.3",
+        "1,000",
+        "1,500",
+        "39,100",
+    ]
+    assert [phrases.count(v) for v in (0.3, 1, 12.4, 898_562, 5_839_748)] == [
+        "under 1",
+        "1",
+        "12",
+        "899,000",
+        "5.84 million",
+    ]
+    assert [phrases.at_least(v) for v in (0.2, 99.5, 200, 200.1, 10_104)] == ["1", "100", "200", "210", "11,000"]
+
+
+def test_words_agree_with_their_number() -> None:
+    assert (phrases.plural(1, "split"), phrases.plural(2, "split"), phrases.number(3)) == (
+        "1 split",
+        "2 splits",
+        "three",
+    )
+    assert phrases.joined(["a"]) == "a"
+    assert phrases.joined(["a", "b", "c", "d"]) == "a, b, c and d"
+    assert phrases.joined(list("abcdef")) == "a, b, c and 3 others"

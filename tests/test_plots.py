@@ -1,0 +1,229 @@
+"""The picture of a run, by what is drawn in it: data, labels with units, marks, and that every kind of run fits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explained_runs import SCENARIOS, run_of
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+from sim.names import Dimension
+from sim.results.plots import band_places, draw_partitions, draw_rates, plot_run, save_run
+
+WRITE = Dimension.WRITE
+
+
+def axes() -> Axes:
+    return Figure().subplots()
+
+
+def stairs(panel: Axes, label: str) -> StepPatch:
+    (found,) = [patch for patch in panel.patches if isinstance(patch, StepPatch) and patch.get_label() == label]
+    return found
+
+
+def area(patch: StepPatch) -> float:
+    """Units under a filled series whose edges are minutes."""
+    values, edges, baseline = patch.get_data()
+    return float(((values - (0 if baseline is None else baseline)) * np.diff(edges)).sum() * 60)
+
+
+def image_data(panel: Axes, number: int) -> np.ndarray[Any, Any]:
+    """What an image of a panel shows, 0 where it shows nothing."""
+    data = panel.images[number].get_array()
+    assert data is not None
+    shown: np.ndarray[Any, Any] = np.ma.filled(np.ma.asarray(data), 0)
+    return shown
+
+
+def legend(panel: Axes) -> list[str]:
+    drawn = panel.get_legend()
+    return [] if drawn is None else [text.get_text() for text in drawn.get_texts()]
+
+
+def test_the_areas_drawn_are_the_units_recorded() -> None:
+    result = run_of("flash-sale")
+    lane = result.table.lanes[WRITE]
+    panel = draw_rates(result, WRITE, axes())
+    assert area(stairs(panel, "consumed")) == pytest.approx(lane.consumed_units.sum())
+    assert area(stairs(panel, "throttled")) == pytest.approx(lane.offered_units.sum() - lane.consumed_units.sum())
+    values, edges, _ = stairs(panel, "offered").get_data()
+    assert (edges[0], edges[-1]) == (0, 60)
+    assert values[(edges[:-1] > 12) & (edges[:-1] < 48)] == pytest.approx(10_000, rel=0.02)
+
+
+def test_capacity_is_drawn_at_every_change() -> None:
+    result = run_of("flash-sale")
+    panel = draw_rates(result, WRITE, axes())
+    (line,) = panel.lines
+    assert (line.get_label(), line.get_linestyle()) == ("capacity", "--")
+    x, y = line.get_data()
+    steps = np.column_stack([np.asarray(x)[:-1] * 60, np.asarray(y)[:-1]])
+    assert steps == pytest.approx(np.array(result.table.lanes[WRITE].capacity))
+
+
+def test_capacity_far_above_the_load_is_told_rather_than_drawn_to_scale() -> None:
+    panel = draw_rates(run_of("mostly-idle"), WRITE, axes())
+    assert "capacity 500/s, out of view" in legend(panel)
+    assert panel.get_ylim() == pytest.approx((0, 1.08 * 60))
+
+
+def test_axes_are_labelled_with_units_and_series_with_names() -> None:
+    panel = draw_rates(run_of("burst"), WRITE, axes())
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("time (minutes)", "write units/s")
+    assert legend(panel) == ["consumed", "throttled", "offered", "capacity"]
+    assert "throttled" not in legend(draw_rates(run_of("calm"), WRITE, axes()))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "end"), [("ten-seconds", "seconds", 10), ("calm", "minutes", 60), ("month", "days", 30)]
+)
+def test_time_is_told_in_the_unit_that_suits_the_run(name: str, unit: str, end: float) -> None:
+    panel = draw_partitions(run_of(name), axes())
+    assert panel.get_xlabel() == f"time ({unit})"
+    assert panel.get_xlim() == (0, end)
+    assert 3 <= len([tick for tick in panel.get_xticks() if 0 <= tick <= end]) <= 11
+
+
+def test_every_split_is_marked_at_its_time_over_its_partitions_band() -> None:
+    result = run_of("flash-sale")
+    panel = draw_partitions(result, axes())
+    (marks,) = [c for c in panel.collections if isinstance(c, LineCollection) and c.get_label() == "split"]
+    places = band_places(result.table.partitions)
+    assert len(marks.get_segments()) == len(result.table.splits) == 12
+    for segment, split in zip(marks.get_segments(), result.table.splits, strict=True):
+        assert segment[:, 0] == pytest.approx(split.at_s / 60)
+        assert segment[:, 1] == pytest.approx(places[split.partition])
+    assert legend(panel) == ["throttled", "split"]
+    assert panel.get_title(loc="left") == "Partitions: 4 → 16"
+
+
+def test_a_declined_split_is_a_cross() -> None:
+    panel = draw_partitions(run_of("one-item"), axes())
+    (cross,) = [line for line in panel.lines if line.get_label() == "split declined"]
+    assert (cross.get_marker(), cross.get_xydata().tolist()) == ("X", [[5.0, 2.5]])
+    assert legend(panel) == ["throttled", "split declined"]
+
+
+def test_the_map_shows_each_partitions_load_and_where_it_refused() -> None:
+    panel = draw_partitions(run_of("one-item"), axes())
+    load, refused = image_data(panel, 0), image_data(panel, 1)
+    assert load.shape == (4, 30)
+    assert load[2] == pytest.approx(1, abs=0.02)
+    assert not load[[0, 1, 3]].any()
+    assert refused.tolist() == [[0] * 30, [0] * 30, [2] * 30, [0] * 30]
+
+
+def test_halves_take_the_load_over_at_the_split() -> None:
+    result = run_of("collection")
+    panel = draw_partitions(result, axes())
+    load = image_data(panel, 0)
+    first = result.table.splits[0]
+    places = band_places(result.table.partitions)
+    column = int(first.at_s / result.grid.duration_s * load.shape[1])
+    low, high = places[first.partition]
+    before, after = load[low:high, column - 5], load[low:high, column + 5]
+    assert before == pytest.approx(1, abs=0.02)
+    assert after == pytest.approx(0.9, abs=0.03)
+
+
+def test_bands_of_the_same_time_tile_the_picture() -> None:
+    result = run_of("ten-suffixes")
+    partitions = result.table.partitions
+    places = band_places(partitions)
+    for at_s in np.linspace(0, result.grid.duration_s - 1, 37):
+        alive = [p for p in partitions if p.born_s <= at_s and (p.retired_s is None or at_s < p.retired_s)]
+        bands = [places[p.number].tolist() for p in sorted(alive, key=lambda p: p.low)]
+        assert bands[0][0] == 0
+        assert bands[-1][1] == places[:, 1].max()
+        assert all(below[1] == above[0] for below, above in pairwise(bands))
+
+
+def test_a_picture_has_a_panel_for_each_dimension_with_traffic_and_one_for_the_partitions() -> None:
+    both, one = plot_run(run_of("mostly-idle")), plot_run(run_of("burst"))
+    assert [panel.get_ylabel() for panel in both.axes] == ["read units/s", "write units/s", "partition, in hash order"]
+    assert [panel.get_ylabel() for panel in one.axes] == ["write units/s", "partition, in hash order"]
+    (bar,) = one.axes[-1].child_axes
+    assert bar.get_ylabel() == "consumed, of the ceiling"
+    assert [panel.get_xlabel() for panel in one.axes] == ["", "time (minutes)"]
+
+
+def test_the_title_is_the_scenarios_and_the_verdict_stands_below_it() -> None:
+    figure = plot_run(run_of("flash-sale"))
+    assert figure.get_suptitle().strip() == "Flash sale"
+    assert [text.get_text() for text in figure.texts if text.get_text().strip() != "Flash sale"] == [
+        "23 % of attempts throttled from 10m to 38m"
+    ]
+
+
+def drawn(figure: Figure) -> Any:
+    """The canvas of a figure, drawn."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    return canvas
+
+
+def texts_overlap(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of labels that were drawn over each other, tick labels and titles included."""
+    renderer = drawn(figure).get_renderer()
+    panels: list[Any] = [panel for axes in figure.axes for panel in (axes, *axes.child_axes)]
+    texts: list[Any] = list(figure.texts)
+    for panel in panels:
+        texts += [panel.title, panel._left_title, panel.xaxis.label, panel.yaxis.label]
+        for axis, (low, high) in ((panel.xaxis, panel.get_xlim()), (panel.yaxis, panel.get_ylim())):
+            ticks = [tick for tick in axis.get_major_ticks() if low - 1e-9 <= tick.get_loc() <= high + 1e-9]
+            texts += [label for tick in ticks for label in (tick.label1, tick.label2)]
+        if panel.get_legend() is not None:
+            texts += panel.get_legend().get_texts()
+    boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in texts if t.get_visible() and t.get_text().strip()]
+    # The title keeps an empty second line for the verdict, so those two share it on purpose.
+    shared = {figure.get_suptitle(), *(text.get_text() for text in figure.texts)}
+    return [
+        (a, b)
+        for k, (a, box) in enumerate(boxes)
+        for b, other in boxes[k + 1 :]
+        if box.overlaps(other) and not {a, b} <= shared
+    ]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_run_is_drawn_and_no_words_overlap(name: str) -> None:
+    figure = plot_run(run_of(name))
+    assert texts_overlap(figure) == []
+    pixels = np.asarray(drawn(figure).buffer_rgba())
+    assert pixels.shape == (600, 1000, 4)
+    assert (pixels[:, -3:, :3] == 255).all(), "nothing is cut off at the right"
+
+
+def test_a_figure_of_ones_own_is_drawn_on_and_kept() -> None:
+    mine = Figure(figsize=(7, 5))
+    mine.subplots().plot([1, 2])
+    assert plot_run(run_of("burst"), mine) is mine
+    assert len(mine.axes) == 2
+    assert texts_overlap(mine) == []
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_a_saved_picture_is_of_the_kind_its_name_says_and_the_same_each_time(
+    tmp_path: Path, ending: str, begins: bytes
+) -> None:
+    paths = [tmp_path / f"{k}.{ending}" for k in range(2)]
+    for path in paths:
+        save_run(run_of("burst"), path)
+    first, second = (path.read_bytes() for path in paths)
+    assert first.startswith(begins)
+    assert first == second
+
+
+def test_a_dollar_sign_in_a_title_is_a_dollar_sign() -> None:
+    figure = plot_run(run_of("odd-names"))
+    drawn(figure)
+    assert figure.get_suptitle().strip() == r"Cost [bold] \$x\$ and \$y\$"
