@@ -40,7 +40,7 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
 	@echo "installing into $(VENV)"
-	@$(PIP) install -e .
+	@$(PIP) install -e '.[iac]'
 	@touch $@
 
 # Some systems ship python3 without ensurepip; then the system's pip puts one into the environment.

@@ -44,7 +44,7 @@ class Sightings:
         """Put away what was seen in the minute that ends now."""
         observed, loads = self._resource.take_observed(), self._resource.take_loads()
         partitions = self._resource.partitions
-        serving = np.array(partitions.serving)
+        serving = partitions.numbers
         for dimension, seen in observed.items():
             offered, consumed = np.zeros((2, len(partitions.lives)))
             total = most = 0.0

@@ -19,6 +19,8 @@ class SizeWatcher:
 
     def look(self, now_s: float) -> None:
         """Begin splits where the data asks for them."""
+        if self._resource.stored_bytes.max() <= PARTITION_BYTES_MAX:
+            return
         serving = self._resource.partitions.serving
         for number in [serving[c] for c in np.flatnonzero(self._resource.stored_bytes > PARTITION_BYTES_MAX)]:
             if number not in self._splitter.in_flight:

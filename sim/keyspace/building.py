@@ -110,13 +110,16 @@ class KeySpace:
                 states = column.append_to(states, name, indexes[i])
         hashes = hashing.finish(states)
         order = np.argsort(hashes)
-        positions, first, merged = hashes[order], order, shares[order]
+        positions, merged = hashes[order], shares[order]
         if (positions[1:] == positions[:-1]).any():  # several products make the same text, as shards of many ids do
             positions, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
             merged = np.asarray(np.bincount(inverse, weights=shares, minlength=len(positions)), dtype=float)
+            heaviest = [int(first[k]) for k in _heaviest(merged, NAMED_MAX)]
+        else:
+            heaviest = _heaviest(shares, NAMED_MAX)
         named = []
-        for k in _heaviest(merged, NAMED_MAX):
-            row = int(first[k])
+        for row in heaviest:
+            k = int(positions.searchsorted(hashes[row]))
             text = "".join(
                 literal + (column_of[name][0].text(name, int(indexes[column_of[name][1]][row])) if name else "")
                 for literal, name in pk_parts
@@ -152,8 +155,8 @@ class KeySpace:
 
 def _heaviest(shares: Floats, count: int) -> list[int]:
     """Indexes of the greatest shares, greatest first, ties by index."""
-    candidates = np.arange(len(shares))
-    if len(shares) > count:
+    candidates = np.arange(min(count, len(shares)))
+    if len(shares) > count and not (shares[:-1] >= shares[1:]).all():
         least = np.partition(shares, len(shares) - count)[len(shares) - count]
         above, equal = (shares > least).nonzero()[0], (shares == least).nonzero()[0]
         candidates = np.sort(np.concatenate((above, equal[: count - len(above)])))

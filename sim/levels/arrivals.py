@@ -22,6 +22,8 @@ def integral_of(traffic: Traffic, day_offset_s: float, duration_s: float) -> Int
     day_offset_s : time of day, UTC, of second 0.
     """
     whole = _rate_integral(traffic, day_offset_s)
+    if not traffic.starts and traffic.ends is None:
+        return whole
     start = traffic.starts or 0.0
     end = duration_s if traffic.ends is None else min(traffic.ends, duration_s)
     offset = whole(np.array([start]))[0]

@@ -251,7 +251,7 @@ class FlowLevel:
     ) -> None:
         resource = self._resource
         record = self._recorder.resources[resource.name].lanes[dimension]
-        numbers = resource.partitions.serving
+        numbers = resource.partitions.numbers
         offered_by_tick = _sum([m.by_tick * m.units for m in moving], demand.by_tick.shape)
         offered_by_column = _sum([m.by_column * m.units for m in moving], demand.by_column.shape)
         served_by_tick, served_by_column = demand.by_tick, demand.by_column
@@ -280,7 +280,7 @@ class FlowLevel:
             if fate is not None:
                 events_by_column = np.zeros(len(numbers))
                 for limit, cells in fate.events.items():
-                    span = record.add_throttles(first, [numbers[c] for c in fate.columns], limit, cells)
+                    span = record.add_throttles(first, numbers[fate.columns], limit, cells)
                     if span is not None:
                         self._recorder.note_throttle(*span)
                         events_by_column[fate.columns] += cells.sum(axis=0)
@@ -302,6 +302,9 @@ class FlowLevel:
             record.fail(ErrorName.VALIDATION, float(requests.sum()))
             return
         met = [(flow, fates[id(flow)]) for flow in pattern.flows if id(flow) in fates]
+        if not met and not demand.condition_fails:
+            record.add_served(first, requests)
+            return
         events = _sum([fate.refused for _, fate in met], requests.shape)
         items = pattern.flows[0].leg.items
         if demand.joint is Joint.ALL and met:

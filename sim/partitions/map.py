@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+
+from sim.keyspace.domain import Ints
 from sim.keyspace.position import TOP, KeyRange, Position, equal_ranges
 
 
@@ -31,6 +34,7 @@ class PartitionMap:
 
     lives: list[PartitionLife]
     serving: list[int] = field(default_factory=list)
+    _numbers: Ints | None = None
 
     @classmethod
     def equal(cls, count: int) -> PartitionMap:
@@ -40,6 +44,13 @@ class PartitionMap:
 
     def __len__(self) -> int:
         return len(self.serving)
+
+    @property
+    def numbers(self) -> Ints:
+        """`serving` as an array."""
+        if self._numbers is None:
+            self._numbers = np.array(self.serving, dtype=np.int64)
+        return self._numbers
 
     @property
     def cuts(self) -> list[Position]:
@@ -65,6 +76,7 @@ class PartitionMap:
         for k, range_ in enumerate((KeyRange(life.range.low, at), KeyRange(at, life.range.high))):
             self.lives.append(PartitionLife(first + k, range_, parent=number, born_s=now_s))
         self.serving[column : column + 1] = [first, first + 1]
+        self._numbers = None
         return first, first + 1
 
     def assert_tiles(self) -> None:

@@ -109,14 +109,14 @@ class Binned:
         self._periods = periods
         self.rows: Floats = np.zeros((0, periods))
 
-    def add(self, numbers: Sequence[int], first_period: int, amounts: Floats) -> None:
+    def add(self, numbers: Ints, first_period: int, amounts: Floats) -> None:
         """Add ``amounts`` (periods × partitions) from ``first_period`` on."""
-        need = max(numbers) + 1
+        need = int(numbers.max()) + 1
         if need > len(self.rows):
             grown = np.zeros((max(need, 2 * len(self.rows), 8), self._periods))
             grown[: len(self.rows)] = self.rows
             self.rows = grown
-        self.rows[np.asarray(numbers), first_period : first_period + len(amounts)] += amounts.T
+        self.rows[numbers, first_period : first_period + len(amounts)] += amounts.T
 
     def of(self, count: int) -> Floats:
         """The first ``count`` partitions' rows."""
@@ -158,16 +158,14 @@ class LaneRecord:
         self.consumed_units[first : first + len(consumed)] += consumed
 
     def add_partitions(
-        self, first: int, ticks: int, numbers: Sequence[int], by_column: Floats, consumed: Callable[[], Floats]
+        self, first: int, ticks: int, numbers: Ints, by_column: Floats, consumed: Callable[[], Floats]
     ) -> None:
         """Consumed units of some ticks: ``by_column`` are their sums, ``consumed`` makes ticks × partitions where periods divide them."""
         period, starts = self._grid.period_edges(first, first + ticks)
         sums = by_column[None, :] if len(starts) == 1 else np.add.reduceat(consumed(), starts, axis=0)
         self.consumed_by_partition.add(numbers, period, sums)
 
-    def add_throttles(
-        self, first: int, numbers: Sequence[int], limit: Limit, events: Floats
-    ) -> tuple[float, float] | None:
+    def add_throttles(self, first: int, numbers: Ints, limit: Limit, events: Floats) -> tuple[float, float] | None:
         """Throttle events of one limit, ticks × partitions, from tick ``first`` on; returns the seconds of the first and last of them."""
         per_tick = events.sum(axis=1)
         hit = per_tick.nonzero()[0]
@@ -231,6 +229,13 @@ class TrafficRecord:
         period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
         for name, amounts in rows.items():
             getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+
+    def add_served(self, first: int, requests: Floats) -> None:
+        """Add requests per tick that were all served at the first attempt."""
+        period, starts = self.grid.period_edges(first, first + len(requests))
+        sums = np.add.reduceat(requests, starts)
+        for column in (self.offered, self.succeeded, self.attempts):
+            column[period : period + len(starts)] += sums
 
     def fail(self, error: ErrorName, count: float) -> None:
         """Count requests that ended in an error."""
