@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,7 +108,7 @@ def test_a_later_hour_lies_after_an_earlier_one() -> None:
 def test_the_share_below_a_place_never_falls_and_ends_at_one(sk: str, places: list[int]) -> None:
     (sort,) = sorts(sk)
     below = [sort.below(place) for place in sorted(places)]
-    assert all(a <= b + 1e-12 for a, b in zip(below, below[1:], strict=False))
+    assert all(a <= b + 1e-12 for a, b in itertools.pairwise(below))
     assert sort.below(0) == 0.0
     assert sort.below(SORT_SPACE) == pytest.approx(1.0)
     assert ((sort.low >= 0) & (sort.low < SORT_SPACE) & (sort.high <= SORT_SPACE) & (sort.high >= sort.low)).all()
