@@ -9,18 +9,23 @@ from __future__ import annotations
 from sim.errors import InputError, Problem, ScenarioError
 from sim.results.result import Result
 from sim.run import run
-from sim.scenario import Scenario, Table, Traffic, from_dict, load, loads
+from sim.scenario import Gsi, Lsi, Scenario, Table, Traffic, dump, from_dict, json_schema, load, loads, with_overrides
 
 __all__ = [
+    "Gsi",
     "InputError",
+    "Lsi",
     "Problem",
     "Result",
     "Scenario",
     "ScenarioError",
     "Table",
     "Traffic",
+    "dump",
     "from_dict",
+    "json_schema",
     "load",
     "loads",
     "run",
+    "with_overrides",
 ]
