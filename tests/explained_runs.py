@@ -121,8 +121,8 @@ SCENARIOS = {
     + put("{ kind = 'diurnal', mean = 1000, peak = 1900, peak_at = '20:00' }"),
     "odd-names": "title = 'Cost [bold] $x$ and $y$'\nduration = '2m'\n"
     + ON_DEMAND
-    + "'[red]KEY\\u001b[31m$é'\n".replace("'", '"')
-    + put("1500", name="[b]put[/b]"),
+    + '"[red]KEY\\u001b[31m$é"\n'
+    + put("1500").replace("'put'", '"[b]put[/b]\\u001b[31m"'),
 }
 
 

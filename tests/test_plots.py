@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explained_runs import SCENARIOS, run_of
+from explained_runs import run_of
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
@@ -109,7 +109,7 @@ def test_every_split_is_marked_at_its_time_over_its_partitions_band() -> None:
 def test_a_declined_split_is_a_cross() -> None:
     panel = draw_partitions(run_of("one-item"), axes())
     (cross,) = [line for line in panel.lines if line.get_label() == "split declined"]
-    assert (cross.get_marker(), cross.get_xydata().tolist()) == ("X", [[5.0, 2.5]])
+    assert (cross.get_marker(), np.asarray(cross.get_xydata()).tolist()) == ("X", [[5.0, 2.5]])
     assert legend(panel) == ["throttled", "split declined"]
 
 
@@ -149,10 +149,10 @@ def test_bands_of_the_same_time_tile_the_picture() -> None:
 
 def test_a_picture_has_a_panel_for_each_dimension_with_traffic_and_one_for_the_partitions() -> None:
     both, one = plot_run(run_of("mostly-idle")), plot_run(run_of("burst"))
-    assert [panel.get_ylabel() for panel in both.axes] == ["read units/s", "write units/s", "partition, in hash order"]
-    assert [panel.get_ylabel() for panel in one.axes] == ["write units/s", "partition, in hash order"]
+    assert [panel.get_ylabel() for panel in both.axes] == ["read units/s", "write units/s", "partition"]
+    assert [panel.get_ylabel() for panel in one.axes] == ["write units/s", "partition"]
     (bar,) = one.axes[-1].child_axes
-    assert bar.get_ylabel() == "consumed, of the ceiling"
+    assert bar.get_ylabel() == "consumed, of ceiling"
     assert [panel.get_xlabel() for panel in one.axes] == ["", "time (minutes)"]
 
 
@@ -194,8 +194,27 @@ def texts_overlap(figure: Figure) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_run_is_drawn_and_no_words_overlap(name: str) -> None:
+# A drawing takes half a second, so of runs that look alike one is drawn: few and many partitions, 10 s to 30 days, one dimension and two.
+LOOKS = [
+    "nobody",
+    "calm",
+    "mostly-idle",
+    "one-item",
+    "ten-suffixes",
+    "flash-sale",
+    "ramp",
+    "failures",
+    "divided-2017",
+    "viral-read",
+    "thousand",
+    "ten-seconds",
+    "month",
+    "odd-names",
+]
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_every_kind_of_run_is_drawn_and_no_words_overlap(name: str) -> None:
     figure = plot_run(run_of(name))
     assert texts_overlap(figure) == []
     pixels = np.asarray(drawn(figure).buffer_rgba())

@@ -117,7 +117,7 @@ def test_an_ascii_console_gets_the_whole_report(name: str) -> None:
 def test_names_are_not_read_as_markup_and_lose_their_control_characters() -> None:
     text = printed(run_of("odd-names"), 100)
     assert "Cost [bold] $x$ and $y$" in text
-    assert line_with(text, "PutItem").startswith("[b]put[/b]")
+    assert line_with(text, "PutItem").startswith(r"[b]put[/b]\x1b[31m")
     assert r"[red]KEY\x1b[31m$é" in text
     assert "\x1b" not in text
 

@@ -89,7 +89,7 @@ def plot_run(result: Result, figure: Figure | None = None) -> Figure:
     figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
     dimensions = [d for d, lane in result.table.lanes.items() if lane.offered_units.any()] or [Dimension.WRITE]
     final = len(result.table.partitions) - len(result.table.splits)
-    heights = [1.0] * len(dimensions) + [min(1.6, 0.4 + 0.3 * final)]
+    heights = [1.0] * len(dimensions) + [min(1.6, 0.8 + 0.2 * final)]
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for dimension, panel in zip(dimensions, panels, strict=False):
         draw_rates(result, dimension, panel)
@@ -188,12 +188,12 @@ def draw_partitions(result: Result, axes: Axes, *, resource: str = TABLE) -> Axe
     _draw_bands(result, resource, places, axes)
     bar = axes.inset_axes((1.012, 0.0, 0.014, 1.0))
     colour_bar = axes.get_figure(root=True).colorbar(image, cax=bar)  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    colour_bar.set_label("consumed, of the ceiling" + (" (clipped)" if most > 1.05 else ""))
+    colour_bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
     bar.yaxis.set_major_locator(MaxNLocator(nbins=5))
     bar.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
-    axes.set_ylabel("partition, in hash order")
-    where = "" if resource == TABLE else f" of {_literal(name(resource))}"
     final = record.partition_counts[-1][1]
+    axes.set_ylabel("partition" if final == 1 else "partition, in hash order")
+    where = "" if resource == TABLE else f" of {_literal(name(resource))}"
     count = f"{record.initial_partitions:,} → {final:,}" if record.splits else f"{final:,}"
     axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
     axes.set_ylim(0, extent[3])
