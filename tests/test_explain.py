@@ -123,7 +123,7 @@ FACTS = {
         "its partition was asked for up to 7,",
         "never lift a partition above 3,000 read units/s",
         "a cache in front of the table (DAX)",
-        "4 copies of the key",
+        "the key in 4 copies",
     ],
     "divided-static": [
         "Reads of p0 were throttled",

@@ -243,7 +243,7 @@ def _cures_of_the_ceiling(result: Result, b: Bottleneck) -> Iterator[str]:
     rates = [key.per_s for key in b.keys if key.per_s is not None]
     heaviest = hottest if _follows_clock(result, b) or not rates else max(rates)
     if b.keys and (heaviest > room or _is_unsplittable(result, b)):
-        yield _shard(result, b, heaviest, max(2, math.ceil(heaviest / room - 1e-9)))
+        yield _shard(result, b, heaviest)
     elif b.busiest_per_s > room * b.partitions:
         yield _warm(result, b)
     elif hottest > room:
@@ -256,12 +256,18 @@ def _cures_of_the_ceiling(result: Result, b: Bottleneck) -> Iterator[str]:
         )
 
 
-def _shard(result: Result, b: Bottleneck, heaviest: float, suffixes: int) -> str:
+def _shard(result: Result, b: Bottleneck, heaviest: float) -> str:
+    suffixes = _suffixes(b, heaviest)
     one = _one_key(b) or _follows_clock(result, b)
-    which = "the key" if one else "each of these keys"
-    in_all = "" if one else f", {suffixes * len(b.keys)} in all"
+    wanted = [suffixes] if one else [_suffixes(b, heaviest if key.per_s is None else key.per_s) for key in b.keys]
+    if one:
+        over = f"the key over {suffixes} suffixes"
+    elif min(wanted) == suffixes:
+        over = f"each of these keys over {suffixes} suffixes, {sum(wanted)} in all"
+    else:
+        over = f"these keys over {sum(wanted)} suffixes in all, {suffixes} of them for the heaviest"
     each = f"about {amount(heaviest / suffixes)} {_units(b)} each where a partition gives {amount(b.ceiling_per_s)}"
-    action = f"write sharding: spread {which} over {suffixes} suffixes{in_all}, {each}"
+    action = f"write sharding: spread {over}, {each}"
     if b.why_not_split is Declined.LOCAL_INDEX:
         return (
             "what would help: drop the local secondary index (a global one can take its place), for then the collection can be split "
@@ -272,12 +278,17 @@ def _shard(result: Result, b: Bottleneck, heaviest: float, suffixes: int) -> str
     if b.dimension is Dimension.READ:
         return (
             "what would help: a cache in front of the table (DAX) for reads that may be eventually consistent, or "
-            f"{suffixes} copies of {'the key' if one else 'each of these keys'}{in_all}, {each}"
+            f"{over.replace(' over ', ' in ').replace('suffixes', 'copies')}, {each}"
         )
     return (
         f"what would help is {action}; readers then ask all suffixes, and those that happen to share a partition are split apart "
         "within minutes"
     )
+
+
+def _suffixes(b: Bottleneck, per_s: float) -> int:
+    """Into how many a key must be divided so that each part leaves its partition room."""
+    return max(2, math.ceil(per_s / (TARGET_FRACTION * b.ceiling_per_s) - 1e-9))
 
 
 def _warm(result: Result, b: Bottleneck) -> str:
