@@ -293,7 +293,7 @@ def import_(
 @_answers
 def version() -> None:
     """Print the version."""
-    from sim.results.result import version as installed_version
+    from sim.results.outcome import version as installed_version
 
     print(installed_version())
 

@@ -21,9 +21,10 @@ from sim.names import TABLE, Dimension, Mode
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
+from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
-from sim.results.result import PatternFacts, QueryFacts, Result
+from sim.results.result import Result
 from sim.scenario import Scenario, refuse_unsimulated
 
 Progress = Callable[[float], None]

@@ -19,7 +19,7 @@ from sim.names import TABLE, Declined, Dimension, Limit, index_resource
 from sim.results.recorder import DeclinedSplit, KeyTally, LaneRecord, PartitionRecord
 
 if TYPE_CHECKING:
-    from sim.results.result import Result, Throttle
+    from sim.results.outcome import Outcome, Throttle
 
 CEILING_PER_S = {Dimension.READ: float(PARTITION_READ_PER_S), Dimension.WRITE: float(PARTITION_WRITE_PER_S)}
 _MINUTE_S = 60.0
@@ -120,12 +120,12 @@ class Bottleneck:
         return self.declined[0].why if self.declined and not self.keys else None
 
 
-def bottlenecks(result: Result) -> tuple[Bottleneck, ...]:
+def bottlenecks(result: Outcome) -> tuple[Bottleneck, ...]:
     """The limits that refused attempts, most refusals first."""
     return tuple(_bottleneck(result, throttle) for throttle in result.throttles if throttle.count > 0)
 
 
-def per_minute(result: Result, per_tick: Floats) -> tuple[Floats, Floats]:
+def per_minute(result: Outcome, per_tick: Floats) -> tuple[Floats, Floats]:
     """A per-tick series as units per second of each minute (or tick, where that is longer), and the second at which each begins."""
     grid = result.grid
     width = max(1, round(_MINUTE_S / grid.tick_s))
@@ -134,12 +134,12 @@ def per_minute(result: Result, per_tick: Floats) -> tuple[Floats, Floats]:
     return np.add.reduceat(per_tick, starts) / np.diff(edges_s), edges_s[:-1]
 
 
-def period_edges_s(result: Result) -> Floats:
+def period_edges_s(result: Outcome) -> Floats:
     """Where the periods of the result begin, and the end of the last one."""
     return np.append(result.period_starts_s, result.grid.duration_s)
 
 
-def served_seconds(result: Result, partitions: Sequence[PartitionRecord]) -> Floats:
+def served_seconds(result: Outcome, partitions: Sequence[PartitionRecord]) -> Floats:
     """Seconds of each period in which each partition served: partitions × periods."""
     edges = period_edges_s(result)
     born = np.array([p.born_s for p in partitions])[:, None]
@@ -148,7 +148,7 @@ def served_seconds(result: Result, partitions: Sequence[PartitionRecord]) -> Flo
     return np.asarray(np.maximum(lived, 0.0))
 
 
-def partition_rates(result: Result, resource: str, dimension: Dimension, *, asked: bool = False) -> Floats:
+def partition_rates(result: Outcome, resource: str, dimension: Dimension, *, asked: bool = False) -> Floats:
     """Units per second that each partition served in each period (or was asked for): partitions × periods, 0 where it did not serve."""
     record = result.resources[resource]
     lane = record.lanes[dimension]
@@ -159,12 +159,12 @@ def partition_rates(result: Result, resource: str, dimension: Dimension, *, aske
     return np.divide(amounts, seconds, out=np.zeros_like(amounts), where=seconds > 0)
 
 
-def busiest_partition(result: Result, resource: str, dimension: Dimension) -> HotPartition:
+def busiest_partition(result: Outcome, resource: str, dimension: Dimension) -> HotPartition:
     """The partition that served most in one period."""
     return _hottest(result, partition_rates(result, resource, dimension))
 
 
-def _bottleneck(result: Result, throttle: Throttle) -> Bottleneck:
+def _bottleneck(result: Outcome, throttle: Throttle) -> Bottleneck:
     grid = result.grid
     record = result.resources[throttle.resource]
     lane = record.lanes[throttle.dimension]
@@ -209,14 +209,14 @@ def value_at(line: Sequence[tuple[float, float]], at_s: float) -> float:
     return line[max(0, bisect_right(line, at_s, key=lambda row: row[0]) - 1)][1]
 
 
-def burst_at_start(result: Result, resource: str, dimension: Dimension) -> float:
+def burst_at_start(result: Outcome, resource: str, dimension: Dimension) -> float:
     """Burst credit at second 0, in units; an index has its own."""
     table = result.scenario.table
     fraction = next((g.burst_at_start for g in table.gsi if index_resource(g.name) == resource), table.burst_at_start)
     return result.resources[resource].lanes[dimension].capacity[0][1] * max(1.0, fraction * BURST_WINDOW_S)
 
 
-def _hottest(result: Result, rates: Floats) -> HotPartition:
+def _hottest(result: Outcome, rates: Floats) -> HotPartition:
     number, period = np.unravel_index(int(rates.argmax()), rates.shape)
     return HotPartition(int(number), float(result.period_starts_s[period]), float(rates[number, period]))
 
@@ -227,7 +227,7 @@ def _refused_price(lane: LaneRecord) -> float:
     return float(lane.offered_units.sum() - lane.consumed_units.sum()) / events if events else 0.0
 
 
-def _carrying(result: Result, throttle: Throttle, asked_per_s: float) -> tuple[LoadedKey, ...]:
+def _carrying(result: Outcome, throttle: Throttle, asked_per_s: float) -> tuple[LoadedKey, ...]:
     """The fewest keys that took most of the resource's refusals, if they are few."""
     record = result.resources[throttle.resource]
     refused = sum(float(lane.throttle_events.sum()) for lane in record.lanes.values())
@@ -256,7 +256,7 @@ def _one_carries(carried: Floats) -> bool:
     return bool(carried[0] >= _CARRYING_FRACTION * carried[-1])
 
 
-def _patterns(result: Result, throttle: Throttle) -> tuple[str, ...]:
+def _patterns(result: Outcome, throttle: Throttle) -> tuple[str, ...]:
     rows = [
         (float(record.throttle_events.sum()), name)
         for name, record in result.traffic.items()

@@ -13,7 +13,7 @@ from sim.results.phrases import amount, at_least, clock, joined, name, number, p
 from sim.scenario import ClockField, fields_of
 
 if TYPE_CHECKING:
-    from sim.results.result import Result
+    from sim.results.outcome import Outcome
 
 TARGET_FRACTION = 0.7  # room kept in every cure: the target utilisation that AWS proposes for auto scaling
 _STEADY_FRACTION = 0.8  # refusals in fewer of the periods between first and last are "on and off"
@@ -22,7 +22,7 @@ _FULL_FRACTION = 0.9  # asked for this part of what all partitions give, the tab
 _NO_CREDIT_S = 1.5  # a bucket that starts with one second's worth has no credit to speak of
 
 
-def sentences_of(result: Result, b: Bottleneck) -> Iterator[str]:
+def sentences_of(result: Outcome, b: Bottleneck) -> Iterator[str]:
     """Cause, what did not help, and cure, in this order."""
     yield _cause(result, b)
     match b.limit:
@@ -44,7 +44,7 @@ def sentences_of(result: Result, b: Bottleneck) -> Iterator[str]:
             )
 
 
-def span_words(result: Result, first_s: float, end_s: float, busy_fraction: float = 1.0) -> str:
+def span_words(result: Outcome, first_s: float, end_s: float, busy_fraction: float = 1.0) -> str:
     """From when to when: ``from 10m to 38m``, ``all through the run (30m)``."""
     on_and_off = "on and off " if busy_fraction < _STEADY_FRACTION else ""
     start, end = _from_the_start(result, first_s), _to_the_end(result, end_s)
@@ -58,7 +58,7 @@ def span_words(result: Result, first_s: float, end_s: float, busy_fraction: floa
     return f"{on_and_off}from {since} to {clock(end_s)}"
 
 
-def split_relief_s(result: Result) -> float:
+def split_relief_s(result: Outcome) -> float:
     """Seconds from a partition's becoming hot to the moment at which its halves serve."""
     return float(result.scenario.calibration.heat_window_s + result.scenario.calibration.split_delay_s)
 
@@ -66,7 +66,7 @@ def split_relief_s(result: Result) -> float:
 # The cause.
 
 
-def _cause(result: Result, b: Bottleneck) -> str:
+def _cause(result: Outcome, b: Bottleneck) -> str:
     what = f"{b.dimension}s" if b.resource == TABLE else f"{b.dimension}s that touch {resource_words(b.resource)}"
     whose = f" of {joined([name(p) for p in b.patterns])}" if len(result.traffic) > 1 and b.patterns else ""
     of_it = " of it" if _one_key(b) and _is_all(b, b.keys[0]) else ""
@@ -77,7 +77,7 @@ def _cause(result: Result, b: Bottleneck) -> str:
     )
 
 
-def _to_where(result: Result, b: Bottleneck) -> str:
+def _to_where(result: Outcome, b: Bottleneck) -> str:
     if b.limit is not Limit.KEY_RANGE or not b.keys:
         return ""
     if _follows_clock(result, b):
@@ -87,7 +87,7 @@ def _to_where(result: Result, b: Bottleneck) -> str:
     return f" to {number(len(b.keys))} keys ({_key_names(b)})"
 
 
-def _because(result: Result, b: Bottleneck) -> str:
+def _because(result: Outcome, b: Bottleneck) -> str:
     match b.limit:
         case Limit.ACCOUNT:
             return f"the account's quota lets one table take {amount(b.gives_per_s)} {_units(b)}"
@@ -99,7 +99,7 @@ def _because(result: Result, b: Bottleneck) -> str:
             return _because_of_the_ceiling(result, b)
 
 
-def _because_of_capacity(result: Result, b: Bottleneck) -> str:
+def _because_of_capacity(result: Outcome, b: Bottleneck) -> str:
     has = f"{resource_words(b.resource)} has {amount(b.gives_per_s)} provisioned"
     if _is_instant(result) or b.hottest is None or b.partitions == 1:
         return has
@@ -110,7 +110,7 @@ def _because_of_capacity(result: Result, b: Bottleneck) -> str:
     )
 
 
-def _because_of_the_ceiling(result: Result, b: Bottleneck) -> str:
+def _because_of_the_ceiling(result: Outcome, b: Bottleneck) -> str:
     gives = f"a partition gives {amount(b.ceiling_per_s)} {_units(b)}{_eventual(result, b)}"
     hottest = amount(b.hottest.per_s) if b.hottest is not None else ""
     if _one_key(b):
@@ -140,7 +140,7 @@ def _because_of_the_ceiling(result: Result, b: Bottleneck) -> str:
     return f"{gives} and partition {b.hottest.number}, one of {plural(b.partitions, 'partition')}, was asked for up to {hottest}"
 
 
-def _eventual(result: Result, b: Bottleneck) -> str:
+def _eventual(result: Outcome, b: Bottleneck) -> str:
     factor = result.scenario.calibration.eventual_read_ceiling_factor
     if b.dimension is Dimension.READ and factor != 1:
         return f" ({amount(factor * b.ceiling_per_s)} where they are eventually consistent)"
@@ -150,7 +150,7 @@ def _eventual(result: Result, b: Bottleneck) -> str:
 # A partition's ceiling: why nothing lifted it, and what would.
 
 
-def _why_the_ceiling_held(result: Result, b: Bottleneck) -> Iterator[str]:
+def _why_the_ceiling_held(result: Outcome, b: Bottleneck) -> Iterator[str]:
     if result.scenario.table.mode is Mode.PROVISIONED:
         yield (
             "burst credit and adaptive capacity could not help: they lend what the table has left, but never lift a partition "
@@ -161,7 +161,7 @@ def _why_the_ceiling_held(result: Result, b: Bottleneck) -> Iterator[str]:
         yield from _on_demand_scaling(result, b)
 
 
-def _why_splits_did_not_help(result: Result, b: Bottleneck) -> Iterator[str]:
+def _why_splits_did_not_help(result: Outcome, b: Bottleneck) -> Iterator[str]:
     scenario, record = result.scenario, result.resources[b.resource]
     if scenario.table.mode is Mode.PROVISIONED and not _is_instant(result):
         yield f"under {scenario.admission} admission the service did not split partitions for heat"
@@ -192,7 +192,7 @@ def _why_splits_did_not_help(result: Result, b: Bottleneck) -> Iterator[str]:
         yield f"no partition was split for heat: that takes a mean of {trigger} of its ceiling over {clock(window)}"
 
 
-def _rest(result: Result, first_s: float) -> str:
+def _rest(result: Outcome, first_s: float) -> str:
     if _from_the_start(result, first_s):
         return f"lasted {clock(result.grid.duration_s)}"
     return f"ended {clock(result.grid.duration_s - first_s)} after the first throttle"
@@ -209,7 +209,7 @@ def _why_declined(why: Declined, keys: list[str]) -> str:
     return f"a local secondary index holds the item collection{of_keys} together in one partition"
 
 
-def _on_demand_scaling(result: Result, b: Bottleneck) -> Iterator[str]:
+def _on_demand_scaling(result: Outcome, b: Bottleneck) -> Iterator[str]:
     record, calibration = result.resources[b.resource], result.scenario.calibration
     start = record.lanes[b.dimension].warm[0][1]
     if b.busiest_per_s <= start:
@@ -231,13 +231,13 @@ def _on_demand_scaling(result: Result, b: Bottleneck) -> Iterator[str]:
     )
 
 
-def _relief(result: Result, b: Bottleneck, last_split_s: float) -> str:
+def _relief(result: Outcome, b: Bottleneck, last_split_s: float) -> str:
     if _to_the_end(result, b.end_s):
         return ", and throttling went on to the end"
     return f", and throttling ended at {clock(b.end_s)}" if b.end_s <= last_split_s + result.grid.period_s else ""
 
 
-def _cures_of_the_ceiling(result: Result, b: Bottleneck) -> Iterator[str]:
+def _cures_of_the_ceiling(result: Outcome, b: Bottleneck) -> Iterator[str]:
     room = TARGET_FRACTION * b.ceiling_per_s
     hottest = b.hottest.per_s if b.hottest is not None else 0.0
     rates = [key.per_s for key in b.keys if key.per_s is not None]
@@ -256,7 +256,7 @@ def _cures_of_the_ceiling(result: Result, b: Bottleneck) -> Iterator[str]:
         )
 
 
-def _shard(result: Result, b: Bottleneck, heaviest: float) -> str:
+def _shard(result: Outcome, b: Bottleneck, heaviest: float) -> str:
     suffixes = _suffixes(b, heaviest)
     one = _one_key(b) or _follows_clock(result, b)
     wanted = [suffixes] if one else [_suffixes(b, heaviest if key.per_s is None else key.per_s) for key in b.keys]
@@ -291,7 +291,7 @@ def _suffixes(b: Bottleneck, per_s: float) -> int:
     return max(2, math.ceil(per_s / (TARGET_FRACTION * b.ceiling_per_s) - 1e-9))
 
 
-def _warm(result: Result, b: Bottleneck) -> str:
+def _warm(result: Outcome, b: Bottleneck) -> str:
     wanted = round_up(b.busiest_per_s / TARGET_FRACTION)
     quota: float = getattr(result.scenario.account, f"table_{b.dimension}")
     over = ""
@@ -307,7 +307,7 @@ def _warm(result: Result, b: Bottleneck) -> str:
     )
 
 
-def _too_heavy(result: Result, b: Bottleneck) -> str:
+def _too_heavy(result: Outcome, b: Bottleneck) -> str:
     keys = [k for k in result.hot_keys if k.resource == b.resource and k.share * b.busiest_per_s > b.ceiling_per_s]
     if not keys:
         return ""
@@ -318,7 +318,7 @@ def _too_heavy(result: Result, b: Bottleneck) -> str:
 # Provisioned capacity: why it ran out, and what would do.
 
 
-def _why_capacity_ran_out(result: Result, b: Bottleneck) -> Iterator[str]:
+def _why_capacity_ran_out(result: Outcome, b: Bottleneck) -> Iterator[str]:
     parts = 1 if _is_instant(result) else b.partitions
     credit = burst_at_start(result, b.resource, b.dimension)
     each = f", {amount(credit / parts)} for each partition" if parts > 1 else ""
@@ -337,7 +337,7 @@ def _why_capacity_ran_out(result: Result, b: Bottleneck) -> Iterator[str]:
         yield from _how_another_era_fared(result, b)
 
 
-def _how_another_era_fared(result: Result, b: Bottleneck) -> Iterator[str]:
+def _how_another_era_fared(result: Outcome, b: Bottleneck) -> Iterator[str]:
     if result.scenario.admission is AdmissionPolicy.ADAPTIVE_2017:
         boosts = [
             event
@@ -363,7 +363,7 @@ def _how_another_era_fared(result: Result, b: Bottleneck) -> Iterator[str]:
         )
 
 
-def _cure_of_capacity(result: Result, b: Bottleneck) -> str:
+def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
     hottest = b.hottest.per_s if b.hottest is not None else 0.0
     if not _is_instant(result) and hottest * b.partitions > b.busiest_per_s:
         return (
@@ -389,11 +389,11 @@ def _units(b: Bottleneck) -> str:
     return f"{b.dimension} units/s"
 
 
-def _mean_asked_per_s(result: Result, b: Bottleneck) -> float:
+def _mean_asked_per_s(result: Outcome, b: Bottleneck) -> float:
     return float(result.resources[b.resource].lanes[b.dimension].offered_units.sum()) / result.grid.duration_s
 
 
-def _is_instant(result: Result) -> bool:
+def _is_instant(result: Outcome) -> bool:
     return result.scenario.admission is AdmissionPolicy.INSTANT
 
 
@@ -405,13 +405,13 @@ def _is_all(b: Bottleneck, key: LoadedKey) -> bool:
     return key.per_s is not None and key.per_s >= _ALL_OF_IT * b.asked_per_s
 
 
-def _is_item(result: Result, b: Bottleneck) -> bool:
+def _is_item(result: Outcome, b: Bottleneck) -> bool:
     """Whether the heaviest key is one item rather than a collection."""
     no_sort_key = b.resource == TABLE and result.scenario.table.sk is None
     return no_sort_key or b.keys[0].sort_key is not None or b.why_not_split is Declined.SINGLE_ITEM
 
 
-def _is_unsplittable(result: Result, b: Bottleneck) -> bool:
+def _is_unsplittable(result: Outcome, b: Bottleneck) -> bool:
     return b.why_not_split is not None or (bool(b.keys) and _is_item(result, b))
 
 
@@ -419,7 +419,7 @@ def _key_names(b: Bottleneck) -> str:
     return joined([name(key.name) + (f" / {name(key.sort_key)}" if key.sort_key is not None else "") for key in b.keys])
 
 
-def _follows_clock(result: Result, b: Bottleneck) -> bool:
+def _follows_clock(result: Outcome, b: Bottleneck) -> bool:
     """Whether the keys of the throttled patterns move with the clock, so that one at a time is hot."""
     scenario = result.scenario
     templates = [t.pk or scenario.table.pk for t in scenario.traffic if t.name in b.patterns]
@@ -427,9 +427,9 @@ def _follows_clock(result: Result, b: Bottleneck) -> bool:
     return bool(moving) and all(moving)
 
 
-def _from_the_start(result: Result, first_s: float) -> bool:
+def _from_the_start(result: Outcome, first_s: float) -> bool:
     return first_s <= max(5 * result.grid.tick_s, 0.002 * result.grid.duration_s)
 
 
-def _to_the_end(result: Result, end_s: float) -> bool:
+def _to_the_end(result: Outcome, end_s: float) -> bool:
     return end_s >= result.grid.duration_s - max(5 * result.grid.tick_s, 0.01 * result.grid.duration_s)

@@ -37,7 +37,7 @@ from sim.results.cost import break_even_utilisation, cents
 from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
 
 if TYPE_CHECKING:
-    from sim.results.result import Result
+    from sim.results.outcome import Outcome
     from sim.scenario import Traffic
 
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
@@ -45,7 +45,7 @@ _TOLD_IN_FULL = 3
 _SLIGHT_FRACTION = 0.02  # a reason with less of the throttle events than this is only mentioned
 
 
-def explain(result: Result) -> list[str]:
+def explain(result: Outcome) -> list[str]:
     """The explanation of a run: sentences in order of importance."""
     told = bottlenecks(result)
     total = sum(b.throttle.count for b in told)
@@ -63,7 +63,7 @@ def explain(result: Result) -> list[str]:
     return [sentence(text) for text in dict.fromkeys(sentences)]
 
 
-def verdict(result: Result) -> str:
+def verdict(result: Outcome) -> str:
     """The run in one line: throttled or not, how much and when."""
     first_s, last_s = result.first_throttle_s, result.last_throttle_s
     if first_s is None or last_s is None:
@@ -81,7 +81,7 @@ def verdict(result: Result) -> str:
 # Runs without throttles.
 
 
-def _closest_call(result: Result) -> str:
+def _closest_call(result: Outcome) -> str:
     if result.attempts == 0:
         return "there was no traffic"
     calls = sorted(
@@ -99,7 +99,7 @@ def _closest_call(result: Result) -> str:
     return f"nothing was throttled; the closest approach to a limit: {'; '.join(words for _, words in calls[:2])}"
 
 
-def _calls(result: Result, resource: str, dimension: Dimension) -> Iterator[tuple[float, str]]:
+def _calls(result: Outcome, resource: str, dimension: Dimension) -> Iterator[tuple[float, str]]:
     """How near each limit came, as a fraction and as words."""
     lane = result.resources[resource].lanes[dimension]
     busiest = busiest_partition(result, resource, dimension)
@@ -123,7 +123,7 @@ def _calls(result: Result, resource: str, dimension: Dimension) -> Iterator[tupl
     )
 
 
-def _burst_used(result: Result, resource: str, dimension: Dimension) -> str:
+def _burst_used(result: Outcome, resource: str, dimension: Dimension) -> str:
     """How far burst credit was drawn down, where one bucket of one rate served the whole run."""
     lane = result.resources[resource].lanes[dimension]
     if result.scenario.admission is not AdmissionPolicy.INSTANT or len(lane.capacity) > 1:
@@ -141,7 +141,7 @@ def _burst_used(result: Result, resource: str, dimension: Dimension) -> str:
 # What else is worth a sentence.
 
 
-def _other_failures(result: Result, traffic: Traffic) -> Iterator[str]:
+def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
     record = result.traffic[traffic.name]
     offered, who = float(record.offered.sum()), name(traffic.name)
     invalid = record.failures.get(ErrorName.VALIDATION, 0.0)
@@ -172,7 +172,7 @@ def _other_failures(result: Result, traffic: Traffic) -> Iterator[str]:
         yield f"retries turned {plural(offered, 'request')} of {who} into {plural(attempts, 'attempt')}, {attempts / offered:.1f} for each"
 
 
-def _low_utilisation(result: Result) -> Iterator[str]:
+def _low_utilisation(result: Outcome) -> Iterator[str]:
     if result.scenario.table.mode is not Mode.PROVISIONED:
         return
     used: list[str] = []
@@ -202,7 +202,7 @@ def _integral(line: list[tuple[float, float]], end_s: float) -> float:
     return sum(rate * max(0.0, min(end, end_s) - at) for (at, rate), end in zip(line, ends, strict=True))
 
 
-def _calibrated(result: Result, told: list[Bottleneck]) -> Iterator[str]:
+def _calibrated(result: Outcome, told: list[Bottleneck]) -> Iterator[str]:
     """Which estimates the told times hang on."""
     calibration = result.scenario.calibration
     reasons = {s.reason for b in told if b.limit is Limit.KEY_RANGE for s in result.resources[b.resource].splits}

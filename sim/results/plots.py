@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
@@ -31,7 +31,7 @@ from sim.results.phrases import amount, name
 from sim.results.recorder import PartitionRecord
 
 if TYPE_CHECKING:
-    from sim.results.result import Result
+    from sim.results.outcome import Outcome
 
 SIZE_INCHES = (10.0, 6.0)
 DPI = 100
@@ -71,7 +71,7 @@ _TITLE_POINTS = 13
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
 
 
-def plot_run(result: Result, figure: Figure | None = None) -> Figure:
+def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     """Draw a run: rates of each dimension that has traffic, above a map of the partitions.
 
     Parameters
@@ -102,7 +102,7 @@ def plot_run(result: Result, figure: Figure | None = None) -> Figure:
     return figure
 
 
-def save_run(result: Result, path: str | PathLike[str]) -> None:
+def save_run(result: Outcome, path: str | PathLike[str]) -> None:
     """Save the picture of a run; the ending of ``path`` (.png, .svg, .pdf) chooses the format."""
     # No date in the file: the same run gives the same bytes.
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -111,7 +111,7 @@ def save_run(result: Result, path: str | PathLike[str]) -> None:
         plot_run(result).savefig(path, metadata=undated.get(ending))
 
 
-def _put_title(result: Result, figure: Figure) -> None:
+def _put_title(result: Outcome, figure: Figure) -> None:
     """Title and verdict at the top left; the title's empty second line keeps the room for the verdict."""
     title = name(result.scenario.title or result.scenario.table.name, longest=90)
     says = verdict(result)
@@ -128,7 +128,7 @@ def _put_title(result: Result, figure: Figure) -> None:
     )
 
 
-def draw_rates(result: Result, dimension: Dimension, axes: Axes, *, resource: str = TABLE) -> Axes:
+def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: str = TABLE) -> Axes:
     """Draw offered, consumed, throttled and capacity of one dimension of a resource over time.
 
     What was throttled stands on top of what was consumed; together they reach what was offered. The scale is linear, for what is lost is an
@@ -160,7 +160,7 @@ def draw_rates(result: Result, dimension: Dimension, axes: Axes, *, resource: st
     return axes
 
 
-def draw_partitions(result: Result, axes: Axes, *, resource: str = TABLE) -> Axes:
+def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Axes:
     """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
 
     A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
@@ -225,7 +225,7 @@ def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
     return places
 
 
-def _partition_grid(result: Result, resource: str, places: Ints) -> tuple[Floats, Ints, Floats]:
+def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Floats, Ints, Floats]:
     """Load and throttling on a grid of bands and times that a picture can hold, and the edges of the times in the picture's unit."""
     record = result.resources[resource]
     partitions = record.partitions
@@ -267,7 +267,7 @@ def _partition_grid(result: Result, resource: str, places: Ints) -> tuple[Floats
     return grid, marks, columns_s / scale_s
 
 
-def _draw_capacity(result: Result, line: list[tuple[float, float]], offered_most: float, axes: Axes) -> float:
+def _draw_capacity(result: Outcome, line: list[tuple[float, float]], offered_most: float, axes: Axes) -> float:
     """Draw capacity where it is in view, else put it into the legend; returns the top of the view."""
     scale_s, _ = _time_unit(result)
     least = min(value for _, value in line)
@@ -280,7 +280,7 @@ def _draw_capacity(result: Result, line: list[tuple[float, float]], offered_most
     return max(top, min(max(y), _CAPACITY_IN_VIEW * top)) if seen else top
 
 
-def _draw_bands(result: Result, resource: str, places: Ints, axes: Axes) -> None:
+def _draw_bands(result: Outcome, resource: str, places: Ints, axes: Axes) -> None:
     """Rules between bands, marks of splits and of declined splits, and numbers where there are few enough."""
     record = result.resources[resource]
     scale_s, _ = _time_unit(result)
@@ -330,7 +330,7 @@ def _partition_ticks(partitions: Sequence[PartitionRecord], places: Ints, axes: 
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def _partition_legend(result: Result, resource: str, throttled: Ints) -> tuple[list[Patch | Line2D], list[str]]:
+def _partition_legend(result: Outcome, resource: str, throttled: Ints) -> tuple[list[Patch | Line2D], list[str]]:
     record = result.resources[resource]
     entries: list[tuple[bool, Patch | Line2D, str]] = [
         (bool((throttled == 2).any()), Patch(color=THROTTLED_COLOUR), "throttled"),
@@ -373,12 +373,12 @@ def _legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
         )
 
 
-def _time_unit(result: Result) -> tuple[float, str]:
+def _time_unit(result: Outcome) -> tuple[float, str]:
     """Seconds in the unit in which a run of this length is best told, and its name."""
     return next((scale, unit) for longest, scale, unit in _TIME_UNITS if result.grid.duration_s <= longest)
 
 
-def _time_axis(result: Result, axes: Axes) -> None:
+def _time_axis(result: Outcome, axes: Axes) -> None:
     scale_s, unit = _time_unit(result)
     end = result.grid.duration_s / scale_s
     axes.set_xlim(0, end)

@@ -25,7 +25,8 @@ from sim.results.phrases import amount, clock, count, joined, name, percent, pla
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from sim.results.result import HotKey, Result
+    from sim.results.outcome import HotKey
+from sim.results.result import Result
 
 Run = tuple[str, "Result"]
 
