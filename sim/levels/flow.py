@@ -8,19 +8,16 @@ grains (`sim.partitions.bucket`), so a run gives the same bytes at any stretch h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sim.keyspace.building import KeySpace
-from sim.keyspace.domain import Counts, Floats, Ints
-from sim.keyspace.spread import Spread, even
-from sim.levels.arrivals import DAY_S, Integral, even_counts, integral_of
-from sim.levels.demand import Demand, Joint, Leg
+from sim.keyspace.domain import Counts, Floats
+from sim.levels.demand import Demand, Joint
 from sim.levels.joint import joint_groups, settle_jointly
 from sim.levels.moving import Fate, Flow, Moving, fate_of
-from sim.levels.randomness import generator
-from sim.names import TRANSACTION_OPERATIONS, Arrivals, Dimension, ErrorName, Limit, throttling_error
+from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
+from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.lane import Demand as LaneDemand
 from sim.partitions.lane import Verdict
 from sim.partitions.resource import Resource
@@ -30,26 +27,6 @@ from sim.scenario import Scenario
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
 _QUANTA_KEPT = 8
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
-
-
-@dataclass
-class _Pattern:
-    """One access pattern in motion."""
-
-    demand: Demand
-    flows: list[Flow]
-    draws: np.random.Generator
-    integral: Integral
-    offered: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """Requests of one pattern per tick of a stretch, and what its legs ask for."""
-
-    pattern: _Pattern
-    requests: Counts
-    legs: list[Moving]
 
 
 class FlowLevel:
@@ -66,56 +43,16 @@ class FlowLevel:
         *,
         stretch_ticks: int = STRETCH_TICKS,
     ) -> None:
-        self._scenario = scenario
         self._resource = resource
-        self._keyspace = keyspace
         self._recorder = recorder
-        self._key_names = key_names
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
-        start = scenario.start
-        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
-        self._day_offset_s = (start - midnight).total_seconds() % DAY_S
         self._quanta: dict[tuple[object, ...], Floats] = {}
-        self._patterns = [self._set_out(demand) for demand in demands]
+        self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names)
         self._warn_of_large_items()
 
-    def _set_out(self, demand: Demand) -> _Pattern:
-        seed, name = self._scenario.seed, demand.traffic.name
-        factor = self._resource.calibration.eventual_read_ceiling_factor
-        flows = [
-            Flow(
-                f"{name}/{leg.name}",
-                leg,
-                demand.joint,
-                generator(seed, name, leg.name, "places"),
-                self._spread_of(demand, leg, 0.0),
-                1.0 / factor if leg.eventual else 1.0,
-            )
-            for leg in demand.legs
-        ]
-        integral = integral_of(demand.traffic, self._day_offset_s, self._grid.duration_s)
-        return _Pattern(demand, flows, generator(seed, name, "counts"), integral)
-
-    def _spread_of(self, demand: Demand, leg: Leg, at_s: float) -> Spread:
-        fixed = demand.traffic.partition
-        if fixed is not None:
-            whole = self._resource.partitions.lives[fixed].range
-            return even(whole.low.hash, whole.high.hash)
-        if leg.spec is None:
-            return even()
-        spread = self._keyspace.spread(leg.spec, at_s)
-        self._key_names.update((key.position, key.text) for key in spread.named)
-        if spread.background > 0 and spread.error > 0:
-            self._recorder.warn(
-                f"{leg.spec.pk} has more keys than are listed one by one: {len(spread.positions):,} carry "
-                f"{1 - spread.background:.1%} of {demand.traffic.name}, the rest lies evenly; "
-                f"a large range's share is right to about {spread.error:.1g}"
-            )
-        return spread
-
     def _warn_of_large_items(self) -> None:
-        for pattern in self._patterns:
+        for pattern in self._patterns.all:
             for flow in pattern.flows:
                 lane = self._resource.lanes[flow.leg.dimension]
                 depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
@@ -128,16 +65,11 @@ class FlowLevel:
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
-        for pattern in self._patterns:
-            for flow in pattern.flows:
-                flow.lay(self._spread_of(pattern.demand, flow.leg, now_s), self._resource.name, self._recorder)
+        self._patterns.roll_over(now_s)
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
-        for pattern in self._patterns:
-            for flow in pattern.flows:
-                flow.place(self._resource)
-                flow.flush_keys(self._resource.name, self._recorder)
+        self._patterns.finish()
 
     def advance(self, first: int, last: int) -> None:
         """Run ticks [first, last). Nothing that is scheduled lies inside them."""
@@ -151,9 +83,7 @@ class FlowLevel:
     def _stretch(self, first: int, last: int) -> None:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
-        all_drawn = [
-            d for pattern in self._patterns if (d := self._draw(pattern, pattern.integral(edges_s))) is not None
-        ]
+        all_drawn = self._patterns.draw(edges_s)
         fates: dict[int, Fate] = {}
         for dimension in Dimension:
             moving = [
@@ -168,47 +98,23 @@ class FlowLevel:
         for drawn in all_drawn:
             self._account(drawn, first, fates)
 
-    # Draws.
-
-    def _draw(self, pattern: _Pattern, cumulative: Floats) -> _Drawn | None:
-        """Requests per tick, and items per tick and partition of each leg; None when nobody comes."""
-        demand = pattern.demand
-        expected = np.maximum(np.diff(cumulative), 0.0)
-        if not expected.any():
-            return None
-        for flow in pattern.flows:
-            flow.place(self._resource)
-        poisson = demand.traffic.arrivals is Arrivals.POISSON
-        if poisson and demand.joint is Joint.ONE_OF:
-            counts = [_poisson(flow, expected) for flow in pattern.flows]
-            legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, counts, strict=True)]
-            requests = _sum([leg.by_tick for leg in legs], expected.shape)
-        else:
-            whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
-            requests = whole
-            legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)]
-        if demand.traffic.count is not None:
-            requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
-        pattern.offered += float(requests.sum())
-        return _Drawn(pattern, requests, legs)
-
     # One lane.
 
     def _settle(
-        self, dimension: Dimension, moving: list[Moving], owners: list[_Pattern], first: int, tick_s: float
+        self, dimension: Dimension, moving: list[Moving], owners: list[Pattern], first: int, tick_s: float
     ) -> dict[int, Fate]:
         """Let a lane serve what is asked of it, write down what it did, and say what became of each leg that met a refusal."""
         lane = self._resource.lanes[dimension]
         largest = lane.largest_cost(tick_s)
         fitting = [m for m in moving if m.units <= largest]
         shape = moving[0].counts.shape
-        units = _sum([m.counts * m.units for m in fitting], shape)
+        units = total_of([m.counts * m.units for m in fitting], shape)
         demand = LaneDemand(
             units,
             _ceiling_ratio(fitting, units),
             self._quantum(fitting),
-            _sum([m.by_column * m.units for m in fitting], shape[1:]),
-            _sum([m.by_tick * m.units for m in fitting], shape[:1]),
+            total_of([m.by_column * m.units for m in fitting], shape[1:]),
+            total_of([m.by_tick * m.units for m in fitting], shape[:1]),
         )
         groups = joint_groups(fitting, [o for m, o in zip(moving, owners, strict=True) if m.units <= largest])
         asked = units
@@ -252,8 +158,8 @@ class FlowLevel:
         resource = self._resource
         record = self._recorder.resources[resource.name].lanes[dimension]
         numbers = resource.partitions.numbers
-        offered_by_tick = _sum([m.by_tick * m.units for m in moving], demand.by_tick.shape)
-        offered_by_column = _sum([m.by_column * m.units for m in moving], demand.by_column.shape)
+        offered_by_tick = total_of([m.by_tick * m.units for m in moving], demand.by_tick.shape)
+        offered_by_column = total_of([m.by_column * m.units for m in moving], demand.by_column.shape)
         served_by_tick, served_by_column = demand.by_tick, demand.by_column
         if verdict is not None:
             lost = demand.units[:, verdict.columns] - verdict.served
@@ -291,7 +197,7 @@ class FlowLevel:
 
     # Requests.
 
-    def _account(self, drawn: _Drawn, first: int, fates: Mapping[int, Fate]) -> None:
+    def _account(self, drawn: Drawn, first: int, fates: Mapping[int, Fate]) -> None:
         """Turn what became of the legs into requests, attempts and errors of the pattern."""
         pattern, requests = drawn.pattern, drawn.requests
         demand = pattern.demand
@@ -305,7 +211,7 @@ class FlowLevel:
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
             return
-        events = _sum([fate.refused for _, fate in met], requests.shape)
+        events = total_of([fate.refused for _, fate in met], requests.shape)
         items = pattern.flows[0].leg.items
         if demand.joint is Joint.ALL and met:
             throttled = requests * (1.0 - np.prod([fate.admitted**flow.leg.items for flow, fate in met], axis=0))
@@ -313,7 +219,7 @@ class FlowLevel:
             share = np.divide(events, requests * items, out=np.zeros(requests.shape), where=requests > 0)
             throttled = requests * share**items
         else:
-            throttled = _sum([fate.nothing for _, fate in met], requests.shape)
+            throttled = total_of([fate.nothing for _, fate in met], requests.shape)
         passed = requests - throttled
         unmet = passed * demand.condition_fails
         record.add(
@@ -340,7 +246,7 @@ class FlowLevel:
                 counts[limit] = counts.get(limit, 0.0) + float(cells.sum())
         return throttling_error(self._resource.mode, max(counts, key=counts.__getitem__, default=Limit.KEY_RANGE))
 
-    def _note_finish(self, pattern: _Pattern, first: int, requests: Counts) -> None:
+    def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count
         record = self._recorder.traffic[pattern.demand.traffic.name]
         if limit is not None and record.finished_s is None and pattern.offered >= limit:
@@ -349,46 +255,11 @@ class FlowLevel:
             record.finished_s = min(last * self._grid.tick_s, self._grid.duration_s)
 
 
-def _poisson(flow: Flow, expected: Floats) -> Counts:
-    """Items of a leg per tick and partition, where its requests are Poisson with ``expected`` per tick."""
-    row = flow.leg.fraction * flow.shares
-    if expected.min() == expected.max():  # the same draws, without a matrix of equal rows
-        return flow.draws.poisson(expected[0] * row, size=(len(expected), len(row)))
-    return flow.draws.poisson(np.multiply.outer(expected, row))
-
-
-def _divide(pattern: _Pattern, requests: Ints) -> list[Counts]:
-    """Whole requests per tick, dealt out to the partitions as items."""
-    flows = pattern.flows
-    items = flows[0].leg.items
-    if pattern.demand.joint is Joint.ONE_OF or (pattern.demand.joint is Joint.EACH and len(flows) > 1):
-        # Legs of which each item takes one, in one deal over all their partitions.
-        cells = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])
-        dealt = flows[0].draws.multinomial(requests * items, cells / cells.sum())
-        return list(np.split(dealt, len(flows), axis=1))
-    counts = []
-    for flow in flows:
-        share = flow.shares / flow.shares.sum()
-        if flow.leg.together:
-            counts.append(flow.draws.multinomial(requests, share) * flow.leg.items)
-        else:
-            counts.append(flow.draws.multinomial(requests * flow.leg.items, share))
-    return counts
-
-
-def _stop_at_count(pattern: _Pattern, limit: int, requests: Counts, legs: list[Moving]) -> tuple[Counts, list[Moving]]:
-    """A finite job ends with its last request."""
-    before = pattern.offered + np.concatenate(([0.0], np.cumsum(requests)[:-1]))
-    kept = np.clip(limit - before, 0.0, requests)
-    share = np.divide(kept, requests, out=np.zeros(kept.shape), where=requests > 0)
-    return kept, [Moving.of(leg.flow, leg.counts * share[:, None]) for leg in legs]
-
-
 def _ceiling_ratio(moving: Sequence[Moving], units: Floats) -> Floats | None:
     """Ceiling units per consumed unit in each cell, or None where they are the same."""
     if all(m.flow.ceiling_ratio == 1.0 for m in moving):
         return None
-    weighed = _sum([m.counts * (m.units * m.flow.ceiling_ratio) for m in moving], units.shape)
+    weighed = total_of([m.counts * (m.units * m.flow.ceiling_ratio) for m in moving], units.shape)
     return np.divide(weighed, units, out=np.ones(units.shape), where=units > 0)
 
 
@@ -400,13 +271,3 @@ def _quantum(moving: Sequence[Moving]) -> Floats:
         mixed |= here & (quantum > 0) & (quantum != m.units)
         quantum = np.where(here, m.units, quantum)
     return np.where(mixed, 0.0, quantum)
-
-
-def _sum(arrays: Sequence[Counts], shape: tuple[int, ...]) -> Counts:
-    """Sum of equal-shaped arrays; zeros where there are none."""
-    if not arrays:
-        return np.zeros(shape)
-    total = arrays[0]
-    for other in arrays[1:]:
-        total = total + other
-    return total
