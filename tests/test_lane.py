@@ -138,10 +138,12 @@ def test_what_is_asked_is_served_or_refused(given_: tuple[Lane, Demand], tick_s:
 def test_knowing_beforehand_that_all_is_served_takes_nothing(given_: tuple[Lane, Demand], tick_s: float) -> None:
     lane, demand = given_
     before = levels(lane)
+    debt = min(min(row) for row in before) < 0 or lane.largest_cost(tick_s) == np.inf
     says = lane.serves_all(demand, tick_s)
     assert levels(lane) == before
     served, _ = in_full(lane.settle(demand, tick_s), demand)
-    assert says == bool((served == demand.units).all())
+    in_full_ = bool((served == demand.units).all())
+    assert says == in_full_ or (not says and debt)  # a bucket in debt may be dry while nobody asks
 
 
 @given(lanes(debt=False), st.data(), TICKS)
@@ -256,6 +258,17 @@ def test_eventual_reads_count_less_against_the_ceiling_alone() -> None:
     served, _ = in_full(lane.settle(demand, 1.0), demand)
     assert served[0, 0] == pytest.approx(4500, abs=0.5)
     assert lane.totals[0].buckets.level[0] == 1e5  # refilled by far more than was taken
+
+
+def test_a_cost_that_just_fits_a_ceiling_fits_in_either_form() -> None:
+    """39 eventual reads of 8 KB at 2/3 and 14 strong ones of 4 KB are 40 ceiling units; their mean ratio carries a rounding error."""
+    eventual, strong = 39, 14
+    ratio = (eventual * (1 / 1.5) + strong) / (eventual + strong)
+    demand = Demand(np.array([[float(eventual + strong)]]), np.array([[ratio]]), np.array([1.0]))
+    for settle in (Lane.settle, Lane.settle_plainly):
+        lane = lane_of([40.0])
+        lane.columns[0].buckets.level[:] = 0
+        assert settle(lane, demand, 1.0) is None
 
 
 def test_an_attempt_above_what_the_table_ever_holds_never_passes() -> None:

@@ -1,0 +1,203 @@
+"""Random scenarios with all checkers on, and relations between runs that must hold."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, note
+from hypothesis import strategies as st
+from reference.small import pattern, provisioned, scenario
+from strategies import Document, scenario_documents, scenarios
+
+from sim.limits import BURST_WINDOW_S
+from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
+from sim.partitions.admission import CEILING_PER_S
+from sim.partitions.bucket import GRAIN
+from sim.results.result import Result
+from sim.run import run
+from sim.scenario import Scenario, dump, from_dict
+
+NEAR = 1e-6  # the JSON carries six digits
+
+
+def check_books(result: Result) -> None:
+    """Offered = succeeded + failed, in whole and by pattern; every failure has an error; every throttle event a reason."""
+    for name, record in result.traffic.items():
+        for column in ("offered", "succeeded", "attempts", "throttled", "throttle_events"):
+            assert (getattr(record, column) >= -NEAR).all(), (name, column)
+        failed = float(record.offered.sum() - record.succeeded.sum())
+        assert sum(record.failures.values()) == pytest.approx(failed, abs=1e-3, rel=NEAR)
+        assert (record.throttled <= record.attempts + NEAR).all()
+        assert (record.attempts == record.offered).all()  # no retries yet
+        assert record.unprocessed >= -1e-3
+    events = sum(float(record.throttle_events.sum()) for record in result.traffic.values())
+    assert sum(throttle.count for throttle in result.throttles) == pytest.approx(events, abs=1e-3, rel=NEAR)
+    by_lane = sum(float(lane.throttle_events.sum()) for lane in result.table.lanes.values())
+    assert by_lane == pytest.approx(events, abs=1e-3, rel=NEAR)
+    assert (result.first_throttle_s is None) == (not result.throttles)
+
+
+def check_capacity(result: Result) -> None:
+    """No bucket gives more than it started with and was brought."""
+    made, table = result.scenario, result.scenario.table
+    ends_s = result.grid.ticks * result.grid.tick_s
+    slack = result.grid.ticks * GRAIN + NEAR
+    for dimension, lane in result.table.lanes.items():
+        assert (lane.consumed_units <= lane.offered_units + NEAR).all()
+        if made.calibration.bucket_debt:
+            continue
+        factor = made.calibration.eventual_read_ceiling_factor if dimension is Dimension.READ else 1.0
+        ceiling = CEILING_PER_S[dimension]
+        consumed = lane.consumed_by_partition.of(len(result.table.partitions)).sum(axis=1)
+        for life, units in zip(result.table.partitions, consumed, strict=True):
+            lived_s = min(ends_s, life.retired_s if life.retired_s is not None else ends_s) - life.born_s
+            # An event within a tick takes effect at its end.
+            assert units <= factor * (ceiling * (lived_s + 2 * result.grid.tick_s) + ceiling) + slack, life
+        if table.mode is Mode.PROVISIONED and made.admission is not AdmissionPolicy.ADAPTIVE_2017:
+            rate = table.read_capacity if dimension is Dimension.READ else table.write_capacity
+            assert rate is not None
+            start = max(rate, table.burst_at_start * BURST_WINDOW_S * rate)
+            assert lane.consumed_units.sum() <= start + rate * ends_s + slack
+        maximum = table.max_read if dimension is Dimension.READ else table.max_write
+        if table.mode is Mode.ON_DEMAND and maximum is not None:
+            assert lane.consumed_units.sum() <= maximum * (ends_s + made.calibration.max_throughput_burst_s) + slack
+
+
+def check_partitions(result: Result) -> None:
+    """Partitions tile at the end, splits account for them, and their sums are the table's."""
+    record = result.table
+    serving = sorted((p for p in record.partitions if p.retired_s is None), key=lambda p: p.low)
+    assert serving[0].low == (0, 0)
+    assert serving[-1].high == (2**64, 0)
+    assert all(a.high == b.low for a, b in itertools.pairwise(serving))
+    assert len(serving) == record.initial_partitions + len(record.splits) == record.partition_counts[-1][1]
+    for lane in record.lanes.values():
+        by_partition = lane.consumed_by_partition.of(len(record.partitions)).sum(axis=0)
+        np.testing.assert_allclose(by_partition, result.per_period(lane.consumed_units), atol=1e-3, rtol=NEAR)
+        throttled = lane.throttled_by_partition.of(len(record.partitions)).sum(axis=0)
+        np.testing.assert_allclose(throttled, result.per_period(lane.throttle_events), atol=1e-3, rtol=NEAR)
+        assert sum(series.sum() for series in lane.by_limit.values()) == pytest.approx(throttled.sum(), abs=1e-3)
+
+
+def numbers(node: Any) -> list[float]:
+    if isinstance(node, dict):
+        return [x for value in node.values() for x in numbers(value)]
+    if isinstance(node, list):
+        return [x for value in node for x in numbers(value)]
+    return [node] if isinstance(node, int | float) else []
+
+
+def check_json(result: Result) -> None:
+    """Finite and valid; totals are the sums of the series."""
+    found = json.loads(result.to_json())
+    assert all(math.isfinite(x) for x in numbers(found))
+    requests = found["requests"]
+    assert requests["offered"] == pytest.approx(
+        requests["succeeded"] + requests["failed"] + requests["in_flight"], abs=1e-4
+    )
+    slack = 1e-6 * len(found["series"]["t_s"]) * (len(found["traffic"]) + 1)
+    for column, total in (("offered", requests["offered"]), ("throttled", found["attempts"]["throttled"])):
+        assert sum(sum(rows[column]) for rows in found["series"]["traffic"].values()) == pytest.approx(total, abs=slack)
+    for dimension in ("read", "write"):
+        series = found["series"][TABLE][f"consumed_{dimension}_units"]
+        assert sum(series) == pytest.approx(found["consumed"][TABLE][f"{dimension}_units"], abs=slack)
+    assert 0 <= found["throttled_fraction"] <= 1
+    assert 0 <= found["failed_fraction"] <= 1
+    assert found["partitions"][TABLE]["hottest_share"] <= 1 + NEAR
+    assert sum(t["count"] for t in found["throttles"]) == pytest.approx(
+        sum(t["throttle_events"] for t in found["traffic"].values()), abs=1e-3
+    )
+    assert all(isinstance(sentence, str) and sentence for sentence in found["explanation"])
+
+
+@given(scenarios())
+def test_every_run_keeps_its_books(made: Scenario) -> None:
+    note(f"seed {made.seed}\n{dump(made)}")
+    result = run(made)
+    check_books(result)
+    check_capacity(result)
+    check_partitions(result)
+    check_json(result)
+
+
+def figures(result: Result, periods: int) -> dict[str, list[list[float]]]:
+    rows = {
+        name: [getattr(record, column)[:periods].tolist() for column in ("offered", "succeeded", "throttle_events")]
+        for name, record in result.traffic.items()
+    }
+    return rows | {
+        f"/{d}": [result.per_period(lane.consumed_units)[:periods].tolist()] for d, lane in result.table.lanes.items()
+    }
+
+
+def open_ended(document: Document) -> Document:
+    """Without what hangs on the length of the run: rates laid over half of it, and places of time on the sort scale."""
+    document = copy.deepcopy(document)
+    for traffic in document["traffic"]:
+        if isinstance(traffic["rate"], dict | list):
+            traffic["rate"] = 700
+    document["fields"]["day"] = {"kind": "choice", "weights": {"mon": 1, "tue": 2}}
+    return document
+
+
+@given(scenario_documents(), st.integers(1, 3))
+def test_a_short_run_is_a_prefix_of_a_long_one(document: Document, times: int) -> None:
+    short = open_ended(document)
+    long = short | {"duration": short["duration"] * (1 + times)}
+    first = run(from_dict(short))
+    periods = int(first.grid.duration_s / first.grid.period_s)
+    assume(periods)
+    assert figures(run(from_dict(long)), periods) == figures(first, periods)
+
+
+@given(scenario_documents(), st.integers(0, 3))
+def test_a_pattern_of_rate_0_changes_nothing(document: Document, place: int) -> None:
+    idle = {"name": "idle", "operation": "PutItem", "rate": 0, "pk": "IDLE"}
+    traffic = document["traffic"]
+    beside = document | {"traffic": [*traffic[:place], idle, *traffic[place:]]}
+    alone, both = run(from_dict(document)), run(from_dict(beside))
+    found = figures(both, alone.grid.periods)
+    del found["idle"]
+    assert found == figures(alone, alone.grid.periods)
+
+
+@given(
+    st.sampled_from([20, 90, 400, 2500]),
+    st.sampled_from([1, 50, 80, 400]),
+    st.sampled_from([1.25, 2, 10]),
+    st.sampled_from(["instant", "static"]),
+    st.integers(1, 6),
+    st.integers(0, 99),
+)
+def test_more_capacity_throttles_no_more_of_equal_costs(
+    rate: float, write: float, factor: float, admission: str, partitions: int, seed: int
+) -> None:
+    def throttled(capacity: float) -> float:
+        made = scenario(
+            pattern(rate=rate),
+            pattern(name="more", rate=rate / 2, pk="B"),
+            table=provisioned(write=capacity, burst_at_start=0.1) | {"partitions": partitions},
+            admission=admission,
+            duration=240,
+            seed=seed,
+        )
+        return run(made).throttled
+
+    # Partial attempts of a fluid may differ in the last grains.
+    assert throttled(write * factor) <= throttled(write) + 1e-3
+
+
+@given(st.integers(0, 2**63 - 1), st.sampled_from(["even", "poisson"]))
+def test_a_renamed_pattern_asks_for_as_much(seed: int, arrivals: str) -> None:
+    """Its draws may be others: even counts are the same, Poisson counts within 5 standard deviations of the difference."""
+    first, second = (
+        run(scenario(pattern(name=name, rate=50, arrivals=arrivals), seed=seed, duration=120)).offered
+        for name in ("a", "b")
+    )
+    assert first == pytest.approx(second, abs=0 if arrivals == "even" else 5 * math.sqrt(2 * 6000))
