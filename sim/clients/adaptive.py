@@ -13,8 +13,7 @@ MIN_CAPACITY = 1.0
 MAX_OVER_MEASURED = 2.0  # the rate may not pass this many times the measured one
 START_FILL_PER_S = 1.0
 
-# Rounding of the waits: a token that lacks no more than this counts as there. Far above the rounding of one wait, far below a token.
-_TOKEN_SLACK = 1e-9
+_WAIT_MIN_S = 1e-6  # so that a token which lacks a rounding error is not waited for in steps too small to bring it
 
 
 def cubic_k_s(w_max: float) -> float:
@@ -86,9 +85,7 @@ class AdaptiveLimiter:
             return now_s
         self._fill(now_s)
         lack = 1.0 - self.tokens
-        if lack <= _TOKEN_SLACK:
-            return now_s
-        return max(now_s + lack / self.fill_per_s, math.nextafter(now_s, math.inf))
+        return now_s + max(lack / self.fill_per_s, _WAIT_MIN_S) if lack > 0 else now_s
 
     def on_answer(self, now_s: float, throttled: bool, answers: float = 1.0) -> None:
         """An attempt has been answered, or has timed out.
