@@ -41,6 +41,21 @@ class Parameter:
         return isinstance(self.default, bool)
 
 
+def _latency(kind: str, what: str, percentile: str, default: float) -> dict[str, Parameter]:
+    """One percentile of the lognormal latency of a kind of operation (request level)."""
+    return {
+        f"latency_{kind}_ms_{percentile}": Parameter(
+            default=default,
+            unit="ms",
+            source="F-LAT-4 (inferred; AWS says 'single-digit milliseconds')",
+            why=f"{percentile} of the time until {what} is answered",
+            low=default / 2,
+            high=default * 2,
+            minimum=0.001,
+        )
+    }
+
+
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
         "heat_trigger_fraction": Parameter(
@@ -161,6 +176,24 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
             why="true: an attempt passes as soon as any token is left and puts the bucket into debt",
             low=0,
             high=1,
+        ),
+        **_latency("read_eventual", "an eventually consistent read", "p50", 1.5),
+        **_latency("read_eventual", "an eventually consistent read", "p99", 5.0),
+        **_latency("read_strong", "a strongly consistent read", "p50", 2.0),
+        **_latency("read_strong", "a strongly consistent read", "p99", 7.0),
+        **_latency("write", "a write", "p50", 3.5),
+        **_latency("write", "a write", "p99", 10.0),
+        **_latency("query", "a Query or Scan of little data", "p50", 2.5),
+        **_latency("query", "a Query or Scan of little data", "p99", 8.0),
+        **_latency("transaction", "a transaction", "p50", 8.0),
+        **_latency("transaction", "a transaction", "p99", 25.0),
+        "latency_page_ms": Parameter(
+            default=7.5,
+            unit="ms per full page of 1 MB",
+            source="F-LAT-4 (inferred)",
+            why="reading more takes longer; AWS publishes no figures",
+            low=5.0,
+            high=10.0,
         ),
     }
 )

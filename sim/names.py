@@ -174,6 +174,8 @@ class ErrorName(StrEnum):
     TRANSACTION_CANCELED = "TransactionCanceledException"
     VALIDATION = "ValidationException"
     CONDITIONAL_CHECK = "ConditionalCheckFailedException"
+    BREAKER_OPEN = "CircuitBreakerOpen"
+    TIMED_OUT = "RequestTimeout"
 
 
 def throttling_error(mode: Mode, limit: Limit) -> ErrorName:

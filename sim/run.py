@@ -16,8 +16,9 @@ from sim.keyspace.cutting import Load
 from sim.keyspace.sizing import initial_partitions
 from sim.levels.demand import Demand, demand_of
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
+from sim.levels.request import RequestLevel
 from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S
-from sim.names import TABLE, Dimension, Mode
+from sim.names import TABLE, Dimension, Level, Mode
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
@@ -59,7 +60,11 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
 
     env = simpy.Environment()
     key_names: dict[int, str] = {}
-    level = FlowLevel(scenario, demands, resource, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
+    level: FlowLevel | RequestLevel
+    if scenario.level is Level.REQUEST:
+        level = RequestLevel(scenario, demands, resource, keyspace, recorder, key_names)
+    else:
+        level = FlowLevel(scenario, demands, resource, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
     env.process(ControlPlane(env, resource, recorder, key_names).watch())
     rollovers = sorted({at_s for spec in specs for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
@@ -78,7 +83,7 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
 
 
 def _move_traffic(
-    env: simpy.Environment, grid: TimeGrid, level: FlowLevel, progress: Progress | None
+    env: simpy.Environment, grid: TimeGrid, level: FlowLevel | RequestLevel, progress: Progress | None
 ) -> Generator[simpy.Event, Any, None]:
     """The data plane: takes the whole stretch until the next event that anyone has scheduled, then lets the clock follow."""
     tick = 0
@@ -94,7 +99,9 @@ def _move_traffic(
         yield env.timeout(max(0.0, min(tick * grid.tick_s, grid.duration_s) - env.now))
 
 
-def _roll_over(env: simpy.Environment, times_s: Sequence[float], level: FlowLevel) -> Generator[simpy.Event, Any, None]:
+def _roll_over(
+    env: simpy.Environment, times_s: Sequence[float], level: FlowLevel | RequestLevel
+) -> Generator[simpy.Event, Any, None]:
     for at_s in times_s:
         yield env.timeout(at_s - env.now)
         level.roll_over(float(env.now))

@@ -45,7 +45,13 @@ class Drawn:
 
 
 class Patterns:
-    """All access patterns of a scenario on one resource."""
+    """All access patterns of a scenario on one resource.
+
+    Parameters
+    ----------
+    stops_at_count : a finite job ends in the middle of a tick's count, which need not be a whole number then; whoever places single
+        requests in time says no, and stops by itself.
+    """
 
     def __init__(
         self,
@@ -55,7 +61,10 @@ class Patterns:
         keyspace: KeySpace,
         recorder: Recorder,
         key_names: dict[int, str],
+        *,
+        stops_at_count: bool = True,
     ) -> None:
+        self._stops_at_count = stops_at_count
         self._scenario = scenario
         self._resource = resource
         self._keyspace = keyspace
@@ -136,7 +145,7 @@ class Patterns:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
             legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)]
-        if demand.traffic.count is not None:
+        if demand.traffic.count is not None and self._stops_at_count:
             requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
         pattern.offered += float(requests.sum())
         return Drawn(pattern, requests, legs)

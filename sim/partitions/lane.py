@@ -104,11 +104,11 @@ class Lane:
         self.dimension = dimension
         self.columns = list(columns)
         self.totals = list(totals)
-        self._debt = debt
+        self.debt = debt
 
     def largest_cost(self, tick_s: float) -> float:
         """The greatest cost that the total gates can ever admit at once; an attempt above it never passes."""
-        if self._debt or not self.totals:
+        if self.debt or not self.totals:
             return np.inf
         return min(float(gate.buckets.depth[0] + gate.buckets.refill(tick_s)[0]) for gate in self.totals)
 
@@ -217,7 +217,7 @@ class Lane:
 
     def _walk(self, columns: Ints, demand: Demand, tick_s: float) -> tuple[Verdict, list[Floats]]:
         """Serve some columns tick by tick without the totals; returns what was served and the levels at the end."""
-        plain = len(self.columns) == 1 and demand.ceiling_ratio is None and not self._debt
+        plain = len(self.columns) == 1 and demand.ceiling_ratio is None and not self.debt
         if plain and len(columns) <= _SCALAR_COLUMNS_MAX:
             return self._walk_scalars(columns, demand, tick_s)
         ticks = len(demand.units)
@@ -276,7 +276,7 @@ class Lane:
         whole = quantum > 0
         if whole.any():
             attempts = part / np.where(whole, quantum, 1.0)
-            attempts = np.ceil(attempts) if self._debt else np.floor(attempts)
+            attempts = np.ceil(attempts) if self.debt else np.floor(attempts)
             part = np.where(whole, attempts * quantum, part)
         return np.where(fits, units, np.minimum(units, floor_grains(part)))
 
@@ -301,7 +301,7 @@ class Lane:
         room = max(room, 0.0)
         if quantum <= 0:
             return room
-        return float(np.ceil(room / quantum) if self._debt else np.floor(room / quantum)) * quantum
+        return float(np.ceil(room / quantum) if self.debt else np.floor(room / quantum)) * quantum
 
 
 @dataclass(frozen=True)

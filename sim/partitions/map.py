@@ -19,6 +19,7 @@ class PartitionLife:
     ----------
     number : unique; a split retires it and the halves take the next two.
     born_s, retired_s : when it began to serve; when its halves did (None: never).
+    halves : their numbers, once they serve.
     """
 
     number: int
@@ -26,6 +27,7 @@ class PartitionLife:
     parent: int | None = None
     born_s: float = 0.0
     retired_s: float | None = None
+    halves: tuple[int, int] | None = None
 
 
 @dataclass
@@ -71,8 +73,9 @@ class PartitionMap:
         assert life.retired_s is None, "a retired partition cannot be split"
         assert life.range.low < at < life.range.high, "a cut lies inside its range"
         column = self.column_of(number)
-        life.retired_s = now_s
         first = len(self.lives)
+        life.retired_s = now_s
+        life.halves = (first, first + 1)
         for k, range_ in enumerate((KeyRange(life.range.low, at), KeyRange(at, life.range.high))):
             self.lives.append(PartitionLife(first + k, range_, parent=number, born_s=now_s))
         self.serving[column : column + 1] = [first, first + 1]

@@ -137,7 +137,12 @@ class Outcome:
     @property
     def failed(self) -> float:
         """Requests that were given up."""
-        return self.offered - self.succeeded
+        return float(sum(self.failures.values()))
+
+    @property
+    def in_flight(self) -> float:
+        """Requests that had no final answer when the run ended."""
+        return self.offered - self.succeeded - self.failed
 
     @cached_property
     def attempts(self) -> float:

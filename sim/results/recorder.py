@@ -15,6 +15,7 @@ import numpy as np
 from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.position import Position
 from sim.names import Declined, Dimension, ErrorName, Limit, SplitReason
+from sim.results.latency import TimeHistogram
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,13 @@ class KeyTally:
 
 @dataclass
 class TrafficRecord:
-    """One access pattern: per period what it offered and what became of it."""
+    """One access pattern: per period what it offered and what became of it.
+
+    Attributes
+    ----------
+    latency : seconds from the first attempt to the final answer; None where the level cannot know.
+    limiter_wait : seconds that attempts waited in the client's own limiter; None where there is none.
+    """
 
     grid: TimeGrid
     offered: Floats = field(init=False)
@@ -219,6 +226,8 @@ class TrafficRecord:
     failures: dict[ErrorName, float] = field(default_factory=dict)
     unprocessed: float = 0.0
     finished_s: float | None = None
+    latency: TimeHistogram | None = None
+    limiter_wait: TimeHistogram | None = None
 
     def __post_init__(self) -> None:
         for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim.keyspace.domain import Floats
 from sim.names import Dimension
 from sim.results.explain import explain
+from sim.results.latency import TimeHistogram
 from sim.results.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Result(Outcome):
                 "offered": _number(self.offered),
                 "succeeded": _number(self.succeeded),
                 "failed": _number(self.failed),
-                "in_flight": 0,
+                "in_flight": _rest(self.in_flight),
             },
             "attempts": {"total": _number(self.attempts), "throttled": _number(self.throttled)},
             "throttled_fraction": _number(self.throttled_fraction),
@@ -157,12 +158,13 @@ class Result(Outcome):
     def _traffic(self, name: str) -> dict[str, Any]:
         record, facts = self.traffic[name], self.facts[name]
         offered, succeeded = float(record.offered.sum()), float(record.succeeded.sum())
+        failed = sum(record.failures.values())
         query = facts.query
         return {
             "offered": _number(offered),
             "succeeded": _number(succeeded),
-            "failed": _number(offered - succeeded),
-            "in_flight": 0,
+            "failed": _number(failed),
+            "in_flight": _rest(offered - succeeded - failed),
             "attempts": _number(float(record.attempts.sum())),
             "throttled": _number(float(record.throttled.sum())),
             "throttle_events": _number(float(record.throttle_events.sum())),
@@ -182,8 +184,11 @@ class Result(Outcome):
                 "units_p99": _number(query.units_p99),
             },
             "unprocessed": _number(record.unprocessed),
-            "limiter_wait_ms": None,
-            "latency_ms": {"p50": None, "p99": None, "max": None},
+            "limiter_wait_ms": _percentiles_ms(record.limiter_wait),
+            "latency_ms": {
+                **(_percentiles_ms(record.latency) or {"p50": None, "p99": None}),
+                "max": _most_ms(record.latency),
+            },
         }
 
     def _series(self) -> dict[str, Any]:
@@ -243,3 +248,18 @@ def _numbers(values: Floats) -> list[float | int]:
 
 def _line(line: list[tuple[float, float]]) -> list[list[float | int]]:
     return [[_number(at), _number(value)] for at, value in line]
+
+
+def _rest(value: float) -> float | int:
+    """A difference that is 0 but for rounding, or a whole number of requests."""
+    return _number(value) if abs(value) > 10**-_DIGITS * max(1.0, abs(value)) else 0
+
+
+def _percentiles_ms(times: TimeHistogram | None) -> dict[str, float | int] | None:
+    if times is None:
+        return None
+    return {f"p{percent}": _number(1000 * (times.percentile_s(percent / 100) or 0.0)) for percent in (50, 99)}
+
+
+def _most_ms(times: TimeHistogram | None) -> float | int | None:
+    return None if times is None or not times.count else _number(1000 * times.most_s)

@@ -24,6 +24,7 @@ class NotYet:
     applies : whether the value there is one; by default, whether there is one at all.
     what : how the sentence names it. "": by its key.
     at : the key below ``path`` to report.
+    level : the only level at which it is refused. None: at both.
     cure : what to do instead.
     """
 
@@ -32,6 +33,7 @@ class NotYet:
     applies: Callable[[Any], bool] = bool
     what: str = ""
     at: str = ""
+    level: Level | None = None
 
 
 def _is_set(value: Any) -> bool:
@@ -48,27 +50,29 @@ def _walks_pages(traffic: Traffic) -> bool:
 
 
 _OPEN_LOOP = "give the pattern a rate"
+_REQUEST_LEVEL = 'level = "request" simulates it'
 _WITHOUT_INDEXES = "run with --without-indexes to leave out global secondary indexes and what reads them"
 _WITHOUT_AUTOSCALING = "run with --without-autoscaling: capacity then stays as provisioned"
 _ONE_PAGE = "pages = 1 simulates one page per request"
 
 NOT_YET: tuple[NotYet, ...] = (
     NotYet(
-        path="level",
-        applies=lambda level: level is Level.REQUEST,
-        what='level "request"',
-        cure='leave it out, or level = "flow"',
+        path="traffic[].threads",
+        level=Level.FLOW,
+        applies=_is_set,
+        what="a closed loop (threads)",
+        cure=f"{_OPEN_LOOP}, or {_REQUEST_LEVEL}",
     ),
-    NotYet(path="traffic[].threads", applies=_is_set, what="a closed loop (threads)", cure=_OPEN_LOOP),
     NotYet(path="traffic[].follows", applies=_is_set, cure=_OPEN_LOOP),
     NotYet(
         path="traffic[].client.retry",
+        level=Level.FLOW,
         applies=lambda retry: retry is not RetryMode.NONE,
         what="retrying",
-        cure='leave it out, or retry = "none": each throttled attempt is then a failed request',
+        cure=_REQUEST_LEVEL,
     ),
     *(
-        NotYet(path=f"traffic[].client.{key}", applies=_is_set, cure="leave it out")
+        NotYet(path=f"traffic[].client.{key}", level=Level.FLOW, applies=_is_set, cure=_REQUEST_LEVEL)
         for key in (
             "max_attempts",
             "base_delay",
@@ -117,7 +121,8 @@ NOT_YET: tuple[NotYet, ...] = (
 
 def unsimulated(scenario: Scenario) -> list[Found]:
     """Everything in a scenario that this version does not act on."""
-    return [found for rule in NOT_YET for found in _found(rule, scenario)]
+    rules = (rule for rule in NOT_YET if rule.level in (None, scenario.level))
+    return [found for rule in rules for found in _found(rule, scenario)]
 
 
 def refuse_unsimulated(scenario: Scenario) -> None:
@@ -133,9 +138,10 @@ def _found(rule: NotYet, scenario: Scenario) -> Iterator[Found]:
             named = rule.what or f"`{full[-1]}`"
             given = getattr(value, rule.at) if rule.at else value
             is_table = not isinstance(given, str | int | float)
+            where = f' at level = "{rule.level}"' if rule.level else " yet in this version"
             yield Found(
                 full,
-                f"{named} is understood but not simulated yet in this version",
+                f"{named} is understood but not simulated{where}",
                 "" if is_table else shown(given),
                 rule.cure,
             )

@@ -1,0 +1,252 @@
+"""What the request level writes down: single attempts gathered in lists while they run, added up as arrays at the end of a stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sim.keyspace.domain import Floats, Ints
+from sim.levels.streams import Stream
+from sim.names import Dimension, ErrorName, Limit, throttling_error
+from sim.partitions.resource import Resource
+from sim.results.recorder import Recorder
+
+
+class Books:
+    """Books of one dimension of a resource, opened and closed once a stretch."""
+
+    def __init__(self, resource: Resource, dimension: Dimension, recorder: Recorder, streams: Sequence[Stream]) -> None:
+        self._resource = resource
+        self._dimension = dimension
+        self._recorder = recorder
+        self._record = recorder.resources[resource.name].lanes[dimension]
+        self._streams = list(streams)
+        self._flows = [flow for stream in streams for flow in stream.pattern.flows]
+        self._stream_of_leg = np.array(
+            [k for k, stream in enumerate(streams) for _ in stream.pattern.flows], dtype=np.int64
+        )
+        self._index = {id(stream): k for k, stream in enumerate(streams)}
+        self._units = np.array([flow.leg.units for flow in self._flows])
+        self._limits = list(Limit)
+
+    def open(self, first: int, edges_s: Floats) -> None:
+        """Begin a stretch of ticks."""
+        self._first = first
+        self._edges_s = edges_s
+        self._items: tuple[list[float], list[int], list[int]] = ([], [], [])
+        self._back: tuple[list[float], list[int], list[int]] = ([], [], [])
+        self._refusals: tuple[list[float], list[int], list[int], list[int]] = ([], [], [], [])
+        self._asked: tuple[list[float], list[int]] = ([], [])
+        self._attempts: tuple[list[float], list[int]] = ([], [])
+        self._throttled: tuple[list[float], list[int]] = ([], [])
+        self._succeeded: tuple[list[float], list[int]] = ([], [])
+        self._took: dict[int, list[float]] = {}
+        self._waited: dict[int, list[float]] = {}
+        self._first_items: tuple[Floats, Ints, Ints] = (
+            np.empty(0),
+            np.empty(0, dtype=np.int64),
+            np.empty(0, dtype=np.int64),
+        )
+        self._first_refused: tuple[Ints, Ints] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    # Single entries.
+
+    def attempted(self, now_s: float, leg: int, column: int) -> None:
+        """An item was tried."""
+        times, legs, columns = self._items
+        times.append(now_s)
+        legs.append(leg)
+        columns.append(column)
+
+    def given_back(self, now_s: float, leg: int, column: int) -> None:
+        """An item of a cancelled transaction was let through and taken back: asked, not served, not refused."""
+        times, legs, columns = self._back
+        times.append(now_s)
+        legs.append(leg)
+        columns.append(column)
+
+    def refused(self, now_s: float, leg: int, column: int, limit: Limit) -> None:
+        """An item was refused."""
+        times, legs, columns, limits = self._refusals
+        times.append(now_s)
+        legs.append(leg)
+        columns.append(column)
+        limits.append(self._limits.index(limit))
+
+    def asked(self, now_s: float, stream: Stream) -> None:
+        """The application asked for something."""
+        self._note(self._asked, now_s, stream)
+
+    def attempt(self, now_s: float, stream: Stream, *, throttled: bool) -> None:
+        """An attempt was made."""
+        self._note(self._attempts, now_s, stream)
+        if throttled:
+            self._note(self._throttled, now_s, stream)
+
+    def succeeded(self, now_s: float, stream: Stream) -> None:
+        """A request was served."""
+        self._note(self._succeeded, now_s, stream)
+
+    def _note(self, rows: tuple[list[float], list[int]], now_s: float, stream: Stream) -> None:
+        rows[0].append(now_s)
+        rows[1].append(self._index[id(stream)])
+
+    def failed(self, stream: Stream, error: ErrorName) -> None:
+        """A request was given up."""
+        stream.record.fail(error, 1.0)
+
+    def took(self, stream: Stream, seconds: float) -> None:
+        """A request had its final answer so long after its first attempt."""
+        self._took.setdefault(self._index[id(stream)], []).append(seconds)
+
+    def waited(self, stream: Stream, seconds: float) -> None:
+        """An attempt waited in its client's limiter."""
+        self._waited.setdefault(self._index[id(stream)], []).append(seconds)
+
+    def invalid(self, stream: Stream, times_s: Floats) -> None:
+        """Requests that the service rejects unseen."""
+        by_tick = self._by_tick(times_s)
+        stream.record.add(self._first, offered=by_tick, attempts=by_tick)
+        stream.record.fail(ErrorName.VALIDATION, float(len(times_s)))
+
+    # Many at once.
+
+    def first_attempts(
+        self,
+        times: Floats,
+        legs: Ints,
+        columns: Ints,
+        latencies: Floats,
+        elsewhere: list[int],
+        refused: list[int],
+        limits: list[Limit],
+    ) -> None:
+        """First attempts that went straight at the table: all but those at the indexes ``elsewhere``; ``refused`` ones are named."""
+        here = np.ones(len(times), dtype=bool)
+        here[elsewhere] = False
+        refused_at = np.array(refused, dtype=np.int64)
+        self._first_items = (times[here], legs[here], columns[here])
+        self._first_refused = (refused_at, np.array([self._limits.index(limit) for limit in limits], dtype=np.int64))
+        self._first_refusals = (times[refused_at], legs[refused_at], columns[refused_at])
+        served = here.copy()
+        served[refused_at] = False
+        end_s = self._recorder.grid.duration_s
+        answers = times + latencies
+        owner = self._stream_of_leg[legs]
+        for k, stream in enumerate(self._streams):
+            mine = owner == k
+            asked = self._by_tick(times[here & mine])
+            refused_mine = refused_at[mine[refused_at]]
+            throttled = self._by_tick(times[refused_mine])
+            good = served & mine & (answers <= end_s)
+            unmet = np.zeros(len(times), dtype=bool)
+            fails = stream.pattern.demand.condition_fails
+            if fails:
+                unmet[mine] = stream.conditions.random(int(mine.sum())) < fails
+                stream.record.fail(ErrorName.CONDITIONAL_CHECK, float((good & unmet).sum()))
+            stream.record.add(
+                self._first,
+                offered=asked,
+                attempts=asked,
+                throttled=throttled,
+                succeeded=self._by_tick(times[good & ~unmet]),
+            )
+            assert stream.record.latency is not None, "this level knows latencies"
+            stream.record.latency.add(latencies[good])
+            late = served & mine & ~good
+            stream.unanswered += int(late.sum())
+            if stream.record.latency.count and good.any():
+                stream.last_answer_s = max(stream.last_answer_s, float(answers[good].max()))
+            if stream.policy.max_attempts == 1:
+                done = refused_mine[answers[refused_mine] <= end_s]
+                stream.unanswered += len(refused_mine) - len(done)
+                stream.record.latency.add(latencies[done])
+                names = [self._limits.index(limit) for limit in limits]
+                for index in set(names):
+                    error = throttling_error(self._resource.mode, self._limits[index])
+                    chosen = [
+                        i
+                        for i, name in zip(refused, names, strict=True)
+                        if name == index and owner[i] == k and answers[i] <= end_s
+                    ]
+                    stream.record.fail(error, float(len(chosen)))
+
+    def _by_tick(self, times_s: Floats) -> Floats:
+        ticks = len(self._edges_s) - 1
+        place = np.clip(np.searchsorted(self._edges_s, times_s, side="right") - 1, 0, ticks - 1)
+        return np.bincount(place, minlength=ticks).astype(float)
+
+    def close(self, column_of: Mapping[int, int]) -> None:
+        """End the stretch: hand everything to the recorder, and let the control plane see it."""
+        ticks, columns = len(self._edges_s) - 1, len(column_of)
+        numbers = self._resource.partitions.numbers
+        asked = self._cells(*self._joined(self._first_items, self._items), ticks, columns)
+        refusals = self._joined(getattr(self, "_first_refusals", ([], [], [])), self._refusals[:3])
+        limits = np.concatenate((self._first_refused[1], np.array(self._refusals[3], dtype=np.int64)))
+        offered = np.tensordot(self._units, asked, axes=1)
+        lost = np.zeros((ticks, columns))
+        events = np.zeros((len(self._flows), ticks, columns))
+        for index, limit in enumerate(self._limits):
+            chosen = limits == index
+            if not chosen.any():
+                continue
+            cells = self._cells(refusals[0][chosen], refusals[1][chosen], refusals[2][chosen], ticks, columns)
+            events += cells
+            lost += np.tensordot(self._units, cells, axes=1)
+            span = self._record.add_throttles(self._first, numbers, limit, cells.sum(axis=0))
+            if span is not None:
+                self._recorder.note_throttle(float(refusals[0].min()), float(refusals[0].max()))
+        back = self._cells(*self._joined(self._back, ([], [], [])), ticks, columns)
+        served = offered - lost - np.tensordot(self._units, back, axes=1)
+        self._record.add_units(self._first, offered.sum(axis=1), served.sum(axis=1))
+        self._record.add_partitions(self._first, ticks, numbers, served.sum(axis=0), lambda: served)
+        seen = self._resource.observed[self._dimension]
+        seen.offered += offered.sum(axis=0)
+        seen.consumed += served.sum(axis=0)
+        for leg, flow in enumerate(self._flows):
+            by_column = asked[leg].sum(axis=0)
+            self._resource.note_load(self._dimension, flow.name, flow.spread, float(by_column.sum()) * flow.leg.units)
+            flow.place(self._resource)
+            flow.note_keys(by_column, events[leg].sum(axis=0))
+            if flow.leg.new_bytes:
+                self._resource.stored_bytes += (
+                    by_column - events[leg].sum(axis=0) - back[leg].sum(axis=0)
+                ) * flow.leg.new_bytes
+        self._close_streams(events)
+        self._first_refusals = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    def _close_streams(self, events: Floats) -> None:
+        for k, stream in enumerate(self._streams):
+            columns = {
+                name: self._by_tick(np.array([t for t, s in zip(*rows, strict=True) if s == k]))
+                for name, rows in (
+                    ("offered", self._asked),
+                    ("attempts", self._attempts),
+                    ("throttled", self._throttled),
+                    ("succeeded", self._succeeded),
+                )
+                if rows[0]
+            }
+            mine = events[self._stream_of_leg == k].sum(axis=(0, 2))
+            stream.record.add(self._first, throttle_events=mine, **columns)
+            if k in self._took and stream.record.latency is not None:
+                stream.record.latency.add(np.array(self._took[k]))
+            if k in self._waited and stream.record.limiter_wait is not None:
+                stream.record.limiter_wait.add(np.array(self._waited[k]))
+
+    def _joined(self, *rows: Sequence[Sequence[float]] | tuple[Floats, Ints, Ints]) -> tuple[Floats, Ints, Ints]:
+        times = np.concatenate([np.asarray(row[0], dtype=float) for row in rows])
+        legs = np.concatenate([np.asarray(row[1], dtype=np.int64) for row in rows])
+        columns = np.concatenate([np.asarray(row[2], dtype=np.int64) for row in rows])
+        return times, legs, columns
+
+    def _cells(self, times: Floats, legs: Ints, columns: Ints, ticks: int, width: int) -> Floats:
+        """How many entries fall into each leg, tick and partition."""
+        tick = np.clip(np.searchsorted(self._edges_s, times, side="right") - 1, 0, ticks - 1)
+        flat = (legs * ticks + tick) * width + columns
+        return (
+            np.bincount(flat, minlength=len(self._flows) * ticks * width)
+            .astype(float)
+            .reshape(len(self._flows), ticks, width)
+        )

@@ -1,0 +1,104 @@
+"""Counts per tick become requests in time: each with its moment and its partition.
+
+The counts are those of the flow level, draw for draw; only their place within the tick is added here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.keyspace.domain import Counts, Floats, Ints
+from sim.levels.demand import Joint
+from sim.levels.moving import Moving
+from sim.levels.patterns import Drawn
+from sim.names import Arrivals
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Requests of one pattern; in order of ticks, within a tick in any order.
+
+    Attributes
+    ----------
+    times_s : when each comes.
+    leg : index of the leg that each takes (`Joint.ONE_OF`), else 0.
+    column : its partition, where it is a single item, else 0.
+    items : (leg, column) of every item of each request, requests × items × 2; None for single items.
+    """
+
+    times_s: Floats
+    leg: Ints
+    column: Ints
+    items: Ints | None
+
+
+def place(
+    drawn: Drawn,
+    edges_s: Floats,
+    cumulative: Floats,
+    moments: np.random.Generator,
+    deals: Sequence[np.random.Generator],
+) -> Arrived:
+    """Put the requests of a stretch into time.
+
+    Parameters
+    ----------
+    edges_s : edges of the stretch's ticks; ``cumulative`` the requests expected up to each.
+    moments : generator of the places within a tick; ``deals``, one for each leg, of which request meets which partition.
+    """
+    demand = drawn.pattern.demand
+    requests = np.asarray(drawn.requests, dtype=np.int64)
+    even = demand.traffic.arrivals is Arrivals.EVEN
+    alone = demand.joint is Joint.ONE_OF
+    if alone and not even:
+        cells, tick = _listed([leg.counts for leg in drawn.legs])
+        leg, column = np.divmod(cells, drawn.legs[0].counts.shape[1])
+        return Arrived(_uniform_times(tick, edges_s, moments), leg, column, None)
+    tick = np.repeat(np.arange(len(requests)), requests)
+    times = _even_times(requests, edges_s, cumulative) if even else _uniform_times(tick, edges_s, moments)
+    dealt = _dealt(drawn, deals)
+    if alone:
+        return Arrived(times, dealt[:, 0, 0], dealt[:, 0, 1], None)
+    zeros = np.zeros(len(times), dtype=np.int64)
+    return Arrived(times, zeros, zeros, dealt)
+
+
+def _uniform_times(tick: Ints, edges_s: Floats, moments: np.random.Generator) -> Floats:
+    """Given their number, Poisson arrivals lie uniformly in their tick."""
+    return np.asarray(edges_s[tick] + moments.random(len(tick)) * np.diff(edges_s)[tick])
+
+
+def _even_times(requests: Ints, edges_s: Floats, cumulative: Floats) -> Floats:
+    """Request k comes when the cumulative rate reaches k; within a tick the rate is taken as steady."""
+    first = np.ceil(np.round(cumulative[:-1], 9))
+    tick = np.repeat(np.arange(len(requests)), requests)
+    within = np.arange(len(tick)) - np.repeat(np.cumsum(requests) - requests, requests)
+    rise = np.diff(cumulative)
+    part = (first[tick] + within - cumulative[tick]) / np.maximum(rise[tick], 1e-300)
+    return np.asarray(edges_s[tick] + np.clip(part, 0.0, 1.0) * np.diff(edges_s)[tick])
+
+
+def _listed(counts: list[Counts]) -> tuple[Ints, Ints]:
+    """Every item's cell (leg × partitions + partition) and tick, in order of ticks."""
+    cells = np.concatenate(counts, axis=1)
+    one = np.repeat(np.tile(np.arange(cells.shape[1]), len(cells)), cells.ravel())
+    return one, np.repeat(np.arange(len(cells)), cells.sum(axis=1))
+
+
+def _dealt(drawn: Drawn, deals: Sequence[np.random.Generator]) -> Ints:
+    """(leg, column) of every item of every request, requests × items × 2: the cells of each tick, shuffled among its requests."""
+    if drawn.pattern.demand.joint is Joint.ALL:  # every request has each leg
+        return np.concatenate([_shuffled([k], [leg.counts], leg, deals[k]) for k, leg in enumerate(drawn.legs)], axis=1)
+    return _shuffled(list(range(len(drawn.legs))), [leg.counts for leg in drawn.legs], drawn.legs[0], deals[0])
+
+
+def _shuffled(legs: list[int], counts: list[Counts], like: Moving, deal: np.random.Generator) -> Ints:
+    items, together = like.flow.leg.items, like.flow.leg.together
+    partitions = counts[0].shape[1]
+    cells, tick = _listed([count // items for count in counts] if together else counts)
+    cells = cells[np.lexsort((deal.random(len(cells)), tick))]
+    dealt = np.repeat(cells[:, None], items, axis=1) if together else cells.reshape(-1, items)
+    return np.stack((np.array(legs, dtype=np.int64)[dealt // partitions], dealt % partitions), axis=2)

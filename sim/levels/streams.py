@@ -1,0 +1,204 @@
+"""An access pattern at the request level: its requests one by one, and the SDK clients that send them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sim.calibration import Calibration
+from sim.clients.adaptive import AdaptiveLimiter
+from sim.clients.breaker import CircuitBreaker, make_breaker
+from sim.clients.limiter import RateLimiter, make_limiters
+from sim.clients.quota import RetryQuota, make_quota
+from sim.clients.resend import make_resend
+from sim.clients.retries import make_policy
+from sim.keyspace.domain import Floats
+from sim.levels.demand import Joint
+from sim.levels.latencies import latency_law
+from sim.levels.patterns import Pattern
+from sim.levels.randomness import generator
+from sim.names import Dimension, RetryMode
+from sim.partitions.resource import Resource
+from sim.results.latency import TimeHistogram
+from sim.results.recorder import TrafficRecord
+
+_POOL = 4096
+
+
+class Pool:
+    """Random numbers drawn by the thousand and handed out one by one, in the order of their generator."""
+
+    __slots__ = ("_draw", "_left")
+
+    def __init__(self, draw: object) -> None:
+        self._draw = draw
+        self._left: list[float] = []
+
+    def next(self) -> float:
+        """The next number."""
+        if not self._left:
+            self._left = self._draw(_POOL)[::-1].tolist()  # type: ignore[operator]
+        return self._left.pop()
+
+
+class Request:
+    """One request between its first attempt and its final answer.
+
+    Attributes
+    ----------
+    leg, number : leg and partition number of a single item.
+    items : (leg, partition number) of each item that is still to be served, for batches and transactions; None for a single item.
+    attempt : number of the attempt that is made next, from 1; ``resend`` of the resend of unprocessed items, from 0.
+    first_s, arrived_s : when the first attempt was made, when the application asked.
+    client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
+    thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
+    """
+
+    __slots__ = (
+        "arrived_s",
+        "attempt",
+        "client",
+        "first_s",
+        "items",
+        "last_cost",
+        "leg",
+        "number",
+        "partly",
+        "resend",
+        "stream",
+        "thread",
+    )
+
+    def __init__(
+        self, stream: Stream, leg: int, number: int, items: list[tuple[int, int]] | None, now_s: float, client: int
+    ) -> None:
+        self.stream = stream
+        self.leg = leg
+        self.number = number
+        self.items = items
+        self.attempt = 1
+        self.resend = 0
+        self.first_s = now_s
+        self.arrived_s = now_s
+        self.client = client
+        self.last_cost = 0
+        self.thread = False
+        self.partly = False
+
+
+class Client:
+    """One SDK client object: what it keeps between requests."""
+
+    __slots__ = ("adaptive", "breaker", "limiter", "queue", "quota")
+
+    def __init__(
+        self,
+        quota: RetryQuota | None,
+        breaker: CircuitBreaker | None,
+        limiter: RateLimiter | None,
+        adaptive: AdaptiveLimiter | None,
+    ) -> None:
+        self.quota = quota
+        self.breaker = breaker
+        self.limiter = limiter
+        self.adaptive = adaptive
+        self.queue: deque[Request] = deque()  # waits for the adaptive limiter
+
+
+class Stream:
+    """One access pattern with its clients and its randomness.
+
+    Attributes
+    ----------
+    careful : each attempt has to go through its client; otherwise only a refused one does.
+    """
+
+    def __init__(self, pattern: Pattern, record: TrafficRecord, seed: int, calibration: Calibration) -> None:
+        traffic = pattern.demand.traffic
+        name, settings = traffic.name, traffic.client
+        self.pattern = pattern
+        self.record = record
+        self.joint = pattern.demand.joint
+        self.dimension = pattern.flows[0].leg.dimension
+        self.policy = make_policy(settings)
+        self.resend = make_resend(settings)
+        self.timeout_s = settings.timeout
+        is_adaptive = settings.retry is RetryMode.ADAPTIVE
+        self.clients = []
+        for _ in range(traffic.clients):
+            read, write = make_limiters(settings)
+            limiter = read if self.dimension is Dimension.READ else write
+            self.clients.append(
+                Client(
+                    make_quota(self.policy), make_breaker(settings), limiter, AdaptiveLimiter() if is_adaptive else None
+                )
+            )
+        first = self.clients[0]
+        self.answers_matter = first.breaker is not None or first.adaptive is not None
+        self.always_careful = (
+            self.answers_matter
+            or first.limiter is not None
+            or self.joint is not Joint.ONE_OF
+            or self.timeout_s is not None
+        )
+        self.moments = generator(seed, name, "moments")
+        self.deals = [generator(seed, name, flow.leg.name, "deals") for flow in pattern.flows]
+        self.conditions = generator(seed, name, "conditions")
+        self.chances = Pool(generator(seed, name, "chances").random)
+        law = latency_law(pattern.demand, calibration)
+        self._latency_draws = generator(seed, name, "first latencies")
+        self.latency_law = law
+        later = generator(seed, name, "later latencies")
+        self.latencies = Pool(lambda count: law.draw(later, count))
+        record.latency = TimeHistogram()
+        if first.limiter is not None:
+            record.limiter_wait = TimeHistogram()
+        self.remaining = traffic.count
+        self.threads = traffic.threads or 0
+        self.unanswered = 0
+        self.last_answer_s = 0.0
+        self._cells: tuple[tuple[str, int], int, Floats] | None = None
+
+    def first_latencies(self, count: int) -> Floats:
+        """Latencies of first attempts, in their order."""
+        return self.latency_law.draw(self._latency_draws, count)
+
+    def pick_client(self) -> int:
+        """Which client a request goes through: any, alike."""
+        count = len(self.clients)
+        return 0 if count == 1 else int(self.chances.next() * count)
+
+    def quotas_are_full(self) -> bool:
+        """Whether no client's quota remembers a retry."""
+        return all(c.quota is None or c.quota.tokens >= c.quota.capacity for c in self.clients)
+
+    def draw_cell(self, resource: Resource) -> tuple[int, int]:
+        """A leg and the number of a partition, for one more request of a closed loop."""
+        flows = self.pattern.flows
+        mark = (flows[0].layout, resource.version)
+        if self._cells is None or self._cells[:2] != mark:
+            for flow in flows:
+                flow.place(resource)
+            shares = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])
+            self._cells = (*mark, np.cumsum(shares / shares.sum()))
+        cumulative = self._cells[2]
+        cell = min(int(cumulative.searchsorted(self.chances.next(), side="right")), len(cumulative) - 1)
+        leg, column = divmod(cell, len(flows[0].shares))
+        return leg, resource.partitions.serving[column]
+
+    def draw_column(self, leg: int, resource: Resource) -> int:
+        """The number of a partition for one item of a leg."""
+        flow = self.pattern.flows[leg]
+        flow.place(resource)
+        cumulative = np.cumsum(flow.shares)
+        column = int(cumulative.searchsorted(self.chances.next() * cumulative[-1], side="right"))
+        return resource.partitions.serving[min(column, len(cumulative) - 1)]
+
+    def half_of(self, leg: int, halves: tuple[int, int], resource: Resource) -> int:
+        """Which half of a split partition a waiting request belongs to: by the halves' shares of its leg."""
+        spread = self.pattern.flows[leg].spread
+        low, high = (resource.partitions.range_of(number) for number in halves)
+        begin, middle, end = spread.below(low.low), spread.below(high.low), spread.below(high.high)
+        fraction = (middle - begin) / (end - begin) if end > begin else 0.5
+        return halves[0] if self.chances.next() < fraction else halves[1]
