@@ -31,7 +31,7 @@ def busy(seed: int = 0, duration: str = "6m") -> Scenario:
     """Splits, epochs, refusals by several limits, batches and transactions, and patterns that come and go."""
     return scenario(
         pattern(name="hot", rate=2500, pk="HOT#{shard}", sk="{user}"),
-        pattern(name="late", rate=300, item_bytes=3000, starts="605s", ends="711s"),
+        pattern(name="late", rate=300, item_bytes=3000, starts="155s", ends="311s"),
         pattern(name="wave", rate={"kind": "diurnal", "mean": 400, "peak": 700, "peak_at": "00:10"}, pk="M#{minute}"),
         pattern(name="batch", operation="BatchWriteItem", batch=7, rate=90, arrivals="even", starts="95s"),
         pattern(name="pair", operation="TransactWriteItems", batch=2, rate=[["0s", 0], ["5m", 400]], item_bytes=1500),
