@@ -127,6 +127,17 @@ def test_a_single_item_is_declined_once_and_named() -> None:
     assert len(result.table.declined) == 1
 
 
+def test_another_mix_of_traffic_is_not_another_reason() -> None:
+    """The same item is in the way however its load is divided between two patterns."""
+    made = scenario(
+        pattern(rate=[["0s", 900], ["10m", 300]]),
+        pattern(name="others", operation="UpdateItem", rate=[["0s", 50], ["10m", 650]]),
+        table={"pk": "K"} | provisioned(write=40_000),
+        duration="30m",
+    )
+    assert [e.at_s for e in run(made).recorder.events if e.action == "split-declined"] == [300]
+
+
 @pytest.mark.parametrize(
     ("table", "fields", "words"),
     [
@@ -246,10 +257,10 @@ def test_twice_the_peak_is_carried_wherever_it_lies() -> None:
         table={"pk": "REST#{n}#{user}"},
         duration="70m",
         tick="10s",
+        calibration=calibrated(heat_splits_in_flight=0),  # heat would make the room beforehand
     )
     result = run(made)
-    grown = [s for s in splits(result) if s.reason is SplitReason.THROUGHPUT]
-    assert grown
+    assert splits(result, SplitReason.THROUGHPUT)
     assert result.table.lanes[Dimension.WRITE].warm[-1][1] == pytest.approx(7800, rel=0.01)
     last = np.array([p.retired_s is None for p in result.table.partitions])
     consumed = result.table.lanes[Dimension.WRITE].consumed_by_partition.of(len(last))[last, -1] / 60

@@ -15,7 +15,7 @@ from sim.results.result import Result
 from sim.run import run
 
 PARTITIONS = 4
-SECONDS = 60
+SECONDS = 40
 
 
 def arrivals(rate: float, items: int, cost: float, seed: int) -> list[tuple[float, list[tuple[int, float]]]]:
@@ -52,7 +52,7 @@ def simulated(write: float, **keys: object) -> Result:
 def test_transactions_succeed_as_one_by_one(rate: float, write: float, items: int) -> None:
     """Within two percentage points of the requests: reference and engine each draw their own arrivals."""
     fractions, consumed = [], []
-    for seed in range(2):
+    for seed in range(1):
         table = exact_table(write)
         requests = arrivals(rate, items, 2.0, seed)
         refused = table.serve(requests)
@@ -111,7 +111,7 @@ def test_a_batch_in_one_place_is_refused_together() -> None:
     events = result.traffic["writes"].throttle_events.sum()
     assert result.table.lanes[Dimension.WRITE].consumed_units.sum() == pytest.approx(61_000)
     assert events == pytest.approx(25 * 80 * 60 - 61_000)
-    assert result.throttled < result.offered * 0.5
+    assert result.throttled < 1e-3  # between two batches 12 tokens come, so some item of each is served
 
 
 def test_below_its_limits_nothing_of_a_transaction_or_a_batch_is_refused() -> None:

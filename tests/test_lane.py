@@ -99,6 +99,25 @@ def lanes_with_demands(draw: st.DrawFn) -> tuple[Lane, Demand]:
 TICKS = st.sampled_from([1.0, 0.5, 0.1, 60.0])
 
 
+@pytest.mark.parametrize("columns", [1, 12, 13])
+@pytest.mark.parametrize("quanta", [0.0, 0.5, 1.0])
+def test_a_few_dry_partitions_are_walked_as_many_are(columns: int, quanta: float) -> None:
+    """One gate and plain costs: the quick walk of up to 12 columns in plain numbers, the walk in arrays beyond."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        costs = rng.choice([0.5, 3.0, 7.0, 7.5, 20.0], size=columns)
+        units = rng.poisson(130 / costs, size=(30, columns)) * costs
+        demand = Demand(units, None, np.where(rng.random(columns) < quanta, costs, 0.0))
+        lane = lane_of([100.0] * columns)
+        lane.columns[0].buckets.level[:] = 0.0
+        plain = copy.deepcopy(lane)
+        served, _ = in_full(lane.settle(demand, 1.0), demand)
+        wanted, refused = in_full(plain.settle_plainly(demand, 1.0), demand)
+        assert refused
+        assert served.tolist() == wanted.tolist()
+        assert levels(lane) == levels(plain)
+
+
 @given(lanes_with_demands(), TICKS)
 def test_settling_a_stretch_equals_settling_it_plainly(given_: tuple[Lane, Demand], tick_s: float) -> None:
     lane, demand = given_

@@ -146,10 +146,10 @@ def open_ended(document: Document) -> Document:
     return document
 
 
-@given(scenario_documents(), st.integers(1, 3))
-def test_a_short_run_is_a_prefix_of_a_long_one(document: Document, times: int) -> None:
-    short = open_ended(document)
-    long = short | {"duration": short["duration"] * (1 + times)}
+@given(scenario_documents())
+def test_a_short_run_is_a_prefix_of_a_long_one(document: Document) -> None:
+    short = open_ended(document) | {"duration": min(180, document["duration"])}
+    long = short | {"duration": short["duration"] + 130}
     first = run(from_dict(short))
     periods = int(first.grid.duration_s / first.grid.period_s)
     assume(periods)
@@ -158,6 +158,7 @@ def test_a_short_run_is_a_prefix_of_a_long_one(document: Document, times: int) -
 
 @given(scenario_documents(), st.integers(0, 3))
 def test_a_pattern_of_rate_0_changes_nothing(document: Document, place: int) -> None:
+    document["duration"] = min(180, document["duration"])
     idle = {"name": "idle", "operation": "PutItem", "rate": 0, "pk": "IDLE"}
     traffic = document["traffic"]
     beside = document | {"traffic": [*traffic[:place], idle, *traffic[place:]]}
