@@ -43,29 +43,36 @@ class AdaptiveController:
         assert gate is not None, "adaptive capacity steers parts of a rate"
         assert provisioned is not None, "adaptive capacity steers parts of a rate"
         boosts, since = self._boosts[dimension], self._throttled_since[dimension]
-        consumed = sum(minute.total_consumed for minute in minutes) / len(minutes)
         serving = resource.partitions.serving
         share = provisioned / len(serving)
-        had = bool(boosts)
+        over = sum(m.seconds for m in minutes)
+        consumed = sum(m.total_consumed * m.seconds for m in minutes) / over
+        refused = mean(minutes, [m.offered - m.consumed for m in minutes])
+        for number in [n for n in boosts if n not in serving]:
+            del boosts[number]
         if consumed > provisioned:
-            boosts.clear()
-            if had:
+            if boosts:
                 self._say(
                     now_s, dimension, f"boosts withdrawn: the table consumed {consumed:.0f} of {provisioned:g} units/s"
                 )
+            boosts.clear()
+            since.clear()
         else:
-            refused_by_number = mean([minute.offered - minute.consumed for minute in minutes])
+            lent = []
             for number in serving:
-                refused = float(refused_by_number[number]) if number < len(refused_by_number) else 0.0
-                if refused <= 0:
+                rate = float(refused[number]) if number < len(refused) else 0.0
+                if rate <= 0:
+                    if number not in boosts:
+                        since.pop(number, None)  # a later throttling waits for its own lag
                     continue
-                start = since.setdefault(number, now_s)
-                if now_s - start >= resource.calibration.adaptive_lag_s:
-                    room = CEILING_PER_S[dimension] - share
-                    boosts[number] = min(room, boosts.get(number, 0.0) + resource.calibration.adaptive_gain * refused)
-            if boosts and not had:
-                numbers = ", ".join(map(str, boosts))
-                self._say(now_s, dimension, f"partition {numbers} lent more than its part of {share:.1f} units/s")
+                room = max(0.0, CEILING_PER_S[dimension] - share)
+                if now_s - since.setdefault(number, now_s) >= resource.calibration.adaptive_lag_s and room > 0:
+                    if number not in boosts:
+                        lent.append(number)
+                    boosts[number] = min(room, boosts.get(number, 0.0) + resource.calibration.adaptive_gain * rate)
+            if lent:
+                which = f"partition{'s' if len(lent) > 1 else ''} {', '.join(map(str, lent))}"
+                self._say(now_s, dimension, f"{which} lent more than the part of {share:.1f} units/s")
         gate.buckets.set_rates(np.array([share + boosts.get(number, 0.0) for number in serving]))
 
     def _say(self, now_s: float, dimension: Dimension, detail: str) -> None:

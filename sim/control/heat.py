@@ -46,9 +46,9 @@ class HeatWatcher:
             trigger = calibration.heat_trigger_fraction
             if minutes is None or max(minute.most_consumed for minute in minutes) < trigger * ceiling:
                 continue
-            consumed = mean([minute.consumed for minute in minutes]) / ceiling
+            consumed = mean(minutes, [minute.consumed for minute in minutes]) / ceiling
             over = (consumed >= trigger).nonzero()[0].tolist()
-            offered = mean([minute.offered for minute in minutes]) / ceiling if over else consumed
+            offered = mean(minutes, [minute.offered for minute in minutes]) / ceiling if over else consumed
             for number in over:
                 life = lives[number]
                 if life.retired_s is None and life.born_s <= now_s - calibration.heat_window_s:

@@ -29,7 +29,7 @@ class ControlPlane:
         calibration = resource.calibration
         keep_s = max(calibration.heat_window_s, calibration.peak_sustained_s, calibration.adaptive_period_s)
         self._sightings = Sightings(resource, keep_s)
-        splitter = Splitter(env, resource, recorder, key_names)
+        self._splitter = splitter = Splitter(env, resource, recorder, key_names)
         self._controllers: list[Controller] = [SizeWatcher(resource, splitter)]
         if resource.mode is Mode.PROVISIONED and resource.policy is AdmissionPolicy.ADAPTIVE_2017:
             self._controllers.append(AdaptiveController(resource, self._sightings, recorder))
@@ -37,10 +37,15 @@ class ControlPlane:
             self._controllers.append(OnDemandScaler(resource, self._sightings, splitter, recorder))
         self._controllers.append(HeatWatcher(resource, self._sightings, splitter))
 
+    def finish(self) -> None:
+        """Write down what the run's end leaves under way."""
+        self._splitter.note_pending()
+
     def watch(self) -> Generator[simpy.Event, Any, None]:
         """The process: a look each minute, for ever."""
         while True:
             yield self._env.timeout(OBSERVE_S)
-            self._sightings.close_minute()
+            if not self._sightings.close_minute():
+                continue
             for controller in self._controllers:
                 controller.look(float(self._env.now))

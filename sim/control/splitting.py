@@ -29,15 +29,22 @@ class Splitter:
         self._resource = resource
         self._recorder = recorder
         self._key_names = key_names
-        self._declined: set[tuple[int, Declined, int]] = set()
+        self._declined: set[tuple[int, Declined, int, SplitReason]] = set()
         self._hopeless: set[tuple[object, ...]] = set()
         self.in_flight: dict[int, SplitReason] = {}
+
+    def note_pending(self) -> None:
+        """Write down the splits that the run's end leaves under way."""
+        now_s = float(self._env.now)
+        for number, reason in self.in_flight.items():
+            detail = f"split for {reason} of partition {number} was under way at the end"
+            self._recorder.events.append(EventRow(now_s, self._resource.name, "split", detail, "pending"))
 
     def begin(self, number: int, loads: Sequence[Load], reason: SplitReason) -> bool:
         """Begin to split a serving partition through the middle of ``loads``; False where no cut helps."""
         assert number not in self.in_flight, "a partition is split once"
         calibration = self._resource.calibration
-        mark = _mark(number, loads)
+        mark = (reason, *_mark(number, loads))
         if mark in self._hopeless:
             return False
         cut = find_cut(
@@ -68,7 +75,7 @@ class Splitter:
         note_capacity(self._resource, self._recorder, now_s)
 
     def _decline(self, number: int, cut: NoCut, reason: SplitReason) -> None:
-        mark = (number, cut.why, cut.key_hash)
+        mark = (number, cut.why, cut.key_hash, reason)
         if mark in self._declined:
             return
         self._declined.add(mark)

@@ -210,6 +210,7 @@ class Books:
             flow.place(self._resource)
             flow.note_keys(by_column, events[leg].sum(axis=0))
             if flow.leg.new_bytes:
+                self._resource.has_grown = True
                 self._resource.stored_bytes += (
                     by_column - events[leg].sum(axis=0) - back[leg].sum(axis=0)
                 ) * flow.leg.new_bytes

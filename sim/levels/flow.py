@@ -8,6 +8,7 @@ grains (`sim.partitions.bucket`), so a run gives the same bytes at any stretch h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,17 +16,17 @@ from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
 from sim.levels.demand import Demand, Joint
 from sim.levels.joint import joint_groups, settle_jointly
-from sim.levels.moving import Fate, Flow, Moving, fate_of
+from sim.levels.moving import Booleans, Fate, Flow, Moving, fate_of, fate_with_blocked, nothing_served, refused_shares
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
+from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
-from sim.partitions.lane import Verdict
+from sim.partitions.lane import Lane, Verdict
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
 
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
-_QUANTA_KEPT = 8
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
 
 
@@ -47,7 +48,7 @@ class FlowLevel:
         self._recorder = recorder
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
-        self._quanta: dict[tuple[object, ...], Floats] = {}
+        self._mixes: dict[Dimension, tuple[tuple[object, ...], _Mix]] = {}
         self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names)
         self._warn_of_large_items()
 
@@ -84,6 +85,7 @@ class FlowLevel:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
         all_drawn = self._patterns.draw(edges_s)
+        self._resource.observed_s += float(edges_s[-1] - edges_s[0])
         fates: dict[int, Fate] = {}
         for dimension in Dimension:
             moving = [
@@ -91,7 +93,7 @@ class FlowLevel:
                 for drawn in all_drawn
                 if not drawn.pattern.demand.invalid
                 for leg in drawn.legs
-                if leg.flow.leg.dimension is dimension
+                if leg.flow.leg.dimension is dimension and leg.units > 0  # what costs nothing is never refused
             ]
             if moving:
                 fates |= self._settle(dimension, [m for m, _ in moving], [p for _, p in moving], first, tick_s)
@@ -105,46 +107,69 @@ class FlowLevel:
     ) -> dict[int, Fate]:
         """Let a lane serve what is asked of it, write down what it did, and say what became of each leg that met a refusal."""
         lane = self._resource.lanes[dimension]
-        largest = lane.largest_cost(tick_s)
-        fitting = [m for m in moving if m.units <= largest]
         shape = moving[0].counts.shape
+        blocked = self._blocked(lane, moving, owners)
+        fitting = [m if not b.any() else m.only(~b) for m, b in zip(moving, blocked, strict=True)]
+        mix = self._mix(dimension)
         units = total_of([m.counts * m.units for m in fitting], shape)
         demand = LaneDemand(
             units,
             _ceiling_ratio(fitting, units),
-            self._quantum(fitting),
+            mix.quantum,
+            None if mix.costs is None else [_units_at(fitting, cost, shape) for cost in mix.costs],
             total_of([m.by_column * m.units for m in fitting], shape[1:]),
             total_of([m.by_tick * m.units for m in fitting], shape[:1]),
         )
-        groups = joint_groups(fitting, [o for m, o in zip(moving, owners, strict=True) if m.units <= largest])
         asked = units
-        if groups and not lane.serves_all(demand, tick_s):
+        if mix.joint and not lane.serves_all(demand, tick_s):
             verdict: Verdict | None
-            verdict, asked = settle_jointly(lane, fitting, groups, tick_s)
+            verdict, asked = settle_jointly(lane, fitting, joint_groups(fitting, owners), tick_s)
         else:
             verdict = lane.settle(demand, tick_s)
         fates: dict[int, Fate] = {}
         if verdict is not None:
-            here = asked[:, verdict.columns]
-            shares = {
-                limit: np.divide(amount, here, out=np.zeros(here.shape), where=here > 0)
-                for limit, amount in verdict.refused.items()
-            }
-            fates = {id(m.flow): fate_of(m, verdict.columns, shares) for m in fitting}
-        every = np.arange(shape[1])
-        for m in moving:
-            if m.units > largest:  # more than the emptiest bucket can ever hold: refused for ever
-                limit = min(lane.totals, key=lambda gate: float(gate.buckets.depth[0])).limit
-                fates[id(m.flow)] = fate_of(m, every, {limit: np.ones(shape)})
+            shares = refused_shares(verdict, asked, fitting, by_cost=mix.costs is not None and not mix.joint)
+            fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(fitting, shares, strict=True)}
+        for m, b in zip(moving, blocked, strict=True):
+            if b.any():  # more than the emptiest bucket can ever hold: refused for ever
+                fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
         self._write_down(dimension, moving, demand, verdict, first, fates)
         return fates
 
-    def _quantum(self, moving: list[Moving]) -> Floats:
-        """For each partition the cost of an attempt, where all that may come to it cost the same; else 0."""
-        key = (self._resource.version, *(m.flow.layout for m in moving))
-        if key not in self._quanta:
-            self._quanta = {key: _quantum(moving)} | (self._quanta if len(self._quanta) < _QUANTA_KEPT else {})
-        return self._quanta[key]
+    def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans]:
+        """For each leg the partitions in which an attempt of it can never pass: it costs more than a bucket holds.
+
+        A transaction passes whole or not at all: where one of its legs never passes, none does.
+        """
+        by_column = lane.largest_cost_by_column()
+        largest = lane.largest_cost()
+        blocked = [(m.units > largest) | (m.units * m.flow.ceiling_ratio > by_column) for m in moving]
+        for members in joint_groups(moving, owners):
+            whole = sum(moving[k].units * moving[k].flow.leg.items for k in members)
+            if whole > largest or any(blocked[k][moving[k].flow.shares > 0].all() for k in members):
+                for k in members:
+                    blocked[k] = np.ones(len(by_column), dtype=bool)
+        return blocked
+
+    def _blocking_limit(self, lane: Lane, units: float) -> Limit:
+        gates = [*lane.totals, *lane.columns]
+        return next((g.limit for g in gates if float(g.buckets.depth.min()) < units), gates[0].limit)
+
+    def _mix(self, dimension: Dimension) -> _Mix:
+        """What attempts of one dimension cost, partition by partition: a matter of the patterns, not of who comes just now."""
+        flows = [
+            flow
+            for pattern in self._patterns.all
+            if pattern.comes and not pattern.demand.invalid
+            for flow in pattern.flows
+            if flow.leg.dimension is dimension and flow.leg.units > 0
+        ]
+        for flow in flows:
+            flow.place(self._resource)
+        key = (dimension, self._resource.version, *(flow.layout for flow in flows))
+        if self._mixes.get(dimension, (None,))[0] != key:
+            self._mixes[dimension] = (key, _mix_of(flows, len(self._resource.partitions)))
+        return self._mixes[dimension][1]
 
     def _write_down(
         self,
@@ -193,6 +218,7 @@ class FlowLevel:
             m.flow.note_keys(m.by_column, events_by_column)
             if m.flow.leg.new_bytes:
                 share = np.divide(served(), demand.units, out=np.ones(demand.units.shape), where=demand.units > 0)
+                resource.has_grown = True
                 resource.stored_bytes += (m.counts * share).sum(axis=0) * m.flow.leg.new_bytes
 
     # Requests.
@@ -215,13 +241,13 @@ class FlowLevel:
         items = pattern.flows[0].leg.items
         if demand.joint is Joint.ALL and met:
             throttled = requests * (1.0 - np.prod([fate.admitted**flow.leg.items for flow, fate in met], axis=0))
-        elif demand.joint is Joint.EACH and len(met) > 1:
-            share = np.divide(events, requests * items, out=np.zeros(requests.shape), where=requests > 0)
-            throttled = requests * share**items
+        elif demand.joint is Joint.EACH and len(pattern.flows) > 1 and met:
+            throttled = nothing_served(drawn.legs, [fates.get(id(leg.flow)) for leg in drawn.legs])
         else:
             throttled = total_of([fate.nothing for _, fate in met], requests.shape)
+        throttled, events = grains(throttled), grains(events)  # so that sums are exact however the run is cut
         passed = requests - throttled
-        unmet = passed * demand.condition_fails
+        unmet = grains(passed * demand.condition_fails)
         record.add(
             first,
             offered=requests,
@@ -230,21 +256,16 @@ class FlowLevel:
             throttled=throttled,
             throttle_events=events,
         )
-        record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
+        transaction = demand.traffic.operation in TRANSACTION_OPERATIONS
+        failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK
+        record.fail(failed_condition, float(unmet.sum()))
         if demand.joint is Joint.EACH:
             record.unprocessed += float((events - throttled * items).sum())
-        if met:
-            record.fail(self._error_of(demand, met), float(throttled.sum()))
-
-    def _error_of(self, demand: Demand, met: Sequence[tuple[Flow, Fate]]) -> ErrorName:
-        """What the caller of a throttled request sees."""
-        if demand.traffic.operation in TRANSACTION_OPERATIONS:
-            return ErrorName.TRANSACTION_CANCELED
-        counts: dict[Limit, float] = {}
-        for _, fate in met:
-            for limit, cells in fate.events.items():
-                counts[limit] = counts.get(limit, 0.0) + float(cells.sum())
-        return throttling_error(self._resource.mode, max(counts, key=counts.__getitem__, default=Limit.KEY_RANGE))
+        for limit in Limit:
+            mine = total_of([f.events[limit].sum(axis=1) for _, f in met if limit in f.events], requests.shape)
+            share = np.divide(mine, events, out=np.zeros(requests.shape), where=events > 0)
+            error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(self._resource.mode, limit)
+            record.fail(error, float(grains(throttled * share).sum()))
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count
@@ -263,11 +284,33 @@ def _ceiling_ratio(moving: Sequence[Moving], units: Floats) -> Floats | None:
     return np.divide(weighed, units, out=np.ones(units.shape), where=units > 0)
 
 
-def _quantum(moving: Sequence[Moving]) -> Floats:
-    quantum = np.zeros(len(moving[0].flow.shares) if moving else 0)
-    mixed = np.zeros(len(quantum), dtype=bool)
-    for m in moving:
-        here = m.flow.shares > 0
-        mixed |= here & (quantum > 0) & (quantum != m.units)
-        quantum = np.where(here, m.units, quantum)
-    return np.where(mixed, 0.0, quantum)
+def _units_at(moving: Sequence[Moving], cost: float, shape: tuple[int, ...]) -> Floats:
+    return total_of([m.counts * cost for m in moving if m.units == cost], shape)
+
+
+@dataclass(frozen=True)
+class _Mix:
+    """What attempts of one dimension cost.
+
+    Attributes
+    ----------
+    quantum : for each partition the cost of an attempt, where all that may come to it cost the same; else 0.
+    costs : all costs, ascending, where there is more than one; else None.
+    joint : whether there are transactions, whose items are served together or not at all.
+    """
+
+    quantum: Floats
+    costs: tuple[float, ...] | None
+    joint: bool
+
+
+def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
+    quantum = np.zeros(columns)
+    mixed = np.zeros(columns, dtype=bool)
+    for flow in flows:
+        here = flow.shares > 0
+        mixed |= here & (quantum > 0) & (quantum != flow.leg.units)
+        quantum = np.where(here, flow.leg.units, quantum)
+    costs = tuple(sorted({flow.leg.units for flow in flows}))
+    joint = any(flow.joint is Joint.ALL for flow in flows)
+    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint)

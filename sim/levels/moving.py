@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.keyspace.domain import Counts, Floats, Ints
 from sim.keyspace.position import TOP, KeyRange, Position
 from sim.keyspace.spread import Spread
 from sim.levels.demand import Joint, Leg
 from sim.names import Limit
+from sim.partitions.lane import Verdict
 from sim.partitions.resource import Resource
 from sim.results.recorder import KeyTally, Recorder
+
+Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass
@@ -144,6 +148,10 @@ class Moving:
         """With the sums made."""
         return cls(flow, counts, counts.sum(axis=1), counts.sum(axis=0))
 
+    def only(self, columns: Booleans) -> Moving:
+        """The same without what goes to the other partitions."""
+        return Moving.of(self.flow, self.counts * columns)
+
     @property
     def units(self) -> float:
         """Cost of one item."""
@@ -170,6 +178,37 @@ class Fate:
     columns: Ints
 
 
+def refused_shares(
+    verdict: Verdict, asked: Floats, moving: Sequence[Moving], *, by_cost: bool
+) -> list[dict[Limit, Floats]]:
+    """For each leg and limit the share of the leg's items that was refused, ticks × the verdict's columns.
+
+    Attempts of one cost are refused alike. Where costs differ (``by_cost``) the cheapest are served first: in a bucket that is nearly dry
+    a cheap attempt finds its tokens and a dear one does not.
+    """
+    here = asked[:, verdict.columns]
+    lost = here - verdict.served
+    part = {
+        limit: np.divide(amount, lost, out=np.zeros(here.shape), where=lost > 0)
+        for limit, amount in verdict.refused.items()
+    }
+    alike = np.divide(lost, here, out=np.zeros(here.shape), where=here > 0)
+    if not by_cost:
+        return [{limit: share * alike for limit, share in part.items()}] * len(moving)
+    left = verdict.served
+    by_units: dict[float, dict[Limit, Floats]] = {}
+    for cost in sorted({m.units for m in moving}):
+        mine = np.zeros(here.shape)
+        for m in moving:
+            if m.units == cost:
+                mine += m.counts[:, verdict.columns] * cost
+        given = np.minimum(mine, left)
+        left = left - given
+        refused = np.divide(mine - given, mine, out=np.zeros(here.shape), where=mine > 0)
+        by_units[cost] = {limit: share * refused for limit, share in part.items()}
+    return [by_units[m.units] for m in moving]
+
+
 def fate_of(moving: Moving, columns: Ints, refused_shares: Mapping[Limit, Floats]) -> Fate:
     """What became of a leg, given for each limit the share it refused, ticks × ``columns``.
 
@@ -192,3 +231,32 @@ def fate_of(moving: Moving, columns: Ints, refused_shares: Mapping[Limit, Floats
     else:
         nothing = items / leg.items * (1.0 - admitted) ** leg.items
     return Fate(refused, admitted, nothing, events, columns)
+
+
+def fate_with_blocked(moving: Moving, blocked: Booleans, limit: Limit, other: Fate | None) -> Fate:
+    """What became of a leg some of whose partitions refuse it for ever, ``other`` being its fate in the rest."""
+    columns = np.arange(len(blocked))
+    shares = {limit: np.broadcast_to(blocked.astype(float), moving.counts.shape).copy()}
+    if other is not None:
+        for name, events in other.events.items():
+            counts = moving.counts[:, other.columns]
+            share = np.divide(events, counts, out=np.zeros(events.shape), where=counts > 0)
+            shares.setdefault(name, np.zeros(moving.counts.shape))[:, other.columns] += share * ~blocked[other.columns]
+    return fate_of(moving, columns, shares)
+
+
+def nothing_served(legs: Sequence[Moving], fates: Sequence[Fate | None]) -> Floats:
+    """Batches of which no item was served, per tick, where a batch's items are dealt to several legs (some of them missing)."""
+    first = legs[0].flow.leg
+    items = np.sum([leg.counts for leg in legs], axis=0).astype(float)
+    refused = np.zeros(items.shape)
+    for fate in fates:
+        if fate is not None:
+            for cells in fate.events.values():
+                refused[:, fate.columns] += cells
+    if first.together:
+        share = np.divide(refused, items, out=np.zeros(items.shape), where=items > 0)
+        return np.asarray((items / first.items * share**first.items).sum(axis=1))
+    asked, lost = items.sum(axis=1), refused.sum(axis=1)
+    share = np.divide(lost, asked, out=np.zeros(asked.shape), where=asked > 0)
+    return np.asarray(asked / first.items * share**first.items)

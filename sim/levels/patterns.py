@@ -26,12 +26,20 @@ from sim.scenario import Scenario
 
 @dataclass
 class Pattern:
-    """One access pattern in motion; ``offered`` counts the requests drawn so far."""
+    """One access pattern in motion.
+
+    Attributes
+    ----------
+    integral : requests expected until a second of the run; None for a closed loop.
+    comes : whether anything is to come of it at all.
+    offered : requests drawn so far.
+    """
 
     demand: Demand
     flows: list[Flow]
     draws: np.random.Generator
     integral: Integral | None
+    comes: bool
     offered: float = 0.0
 
 
@@ -91,7 +99,9 @@ class Patterns:
         integral = None
         if demand.traffic.rate is not None:
             integral = integral_of(demand.traffic, self._day_offset_s, self._recorder.grid.duration_s)
-        return Pattern(demand, flows, generator(seed, name, "counts"), integral)
+        end_s = self._recorder.grid.duration_s
+        comes = integral is None or bool(integral(np.array([end_s]))[0] > 0)
+        return Pattern(demand, flows, generator(seed, name, "counts"), integral, comes)
 
     def _spread_of(self, demand: Demand, leg: Leg, at_s: float) -> Spread:
         fixed = demand.traffic.partition
@@ -163,6 +173,11 @@ def _divide(pattern: Pattern, requests: Ints) -> list[Counts]:
     """Whole requests per tick, dealt out to the partitions as items."""
     flows = pattern.flows
     items = flows[0].leg.items
+    if pattern.demand.joint is Joint.EACH and flows[0].leg.together and len(flows) > 1:
+        # First the partition of each batch, then which of its items are missing.
+        dealt = flows[0].draws.multinomial(requests, flows[0].shares / flows[0].shares.sum()) * items
+        missing = flows[1].draws.binomial(dealt, flows[1].leg.fraction)
+        return [dealt - missing, missing]
     if pattern.demand.joint is Joint.ONE_OF or (pattern.demand.joint is Joint.EACH and len(flows) > 1):
         # Legs of which each item takes one, in one deal over all their partitions.
         cells = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])

@@ -99,6 +99,7 @@ class RequestLevel:
     def _stretch(self, first: int, last: int) -> None:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._end_s)
         drawn = {id(d.pattern): d for d in self._patterns.draw(edges_s)}
+        self._resource.observed_s += float(edges_s[-1] - edges_s[0])
         for loop in self._loops:
             arrived = []
             for stream in loop.streams:

@@ -41,12 +41,15 @@ class Demand:
     units : units asked, ticks × columns.
     ceiling_ratio : ceiling units per consumed unit, ticks × columns, or None where they are the same.
     quantum : for each column the cost of one attempt where all attempts of the column cost alike, else 0: then units flow like a fluid.
+    classes : ``units`` by cost of an attempt, the cheapest first, where costs differ: a total gate that runs dry lets a cheap attempt
+        pass where a dear one is refused.
     known_by_column, known_by_tick : sums of ``units`` where the caller has them already.
     """
 
     units: Floats
     ceiling_ratio: Floats | None
     quantum: Floats
+    classes: Sequence[Floats] | None = None
     known_by_column: Floats | None = None
     known_by_tick: Floats | None = None
 
@@ -68,7 +71,8 @@ class Demand:
     def ticks(self, first: int, last: int | None = None) -> Demand:
         """The same for some of the ticks."""
         ratio = None if self.ceiling_ratio is None else self.ceiling_ratio[first:last]
-        return Demand(self.units[first:last], ratio, self.quantum)
+        classes = None if self.classes is None else [units[first:last] for units in self.classes]
+        return Demand(self.units[first:last], ratio, self.quantum, classes)
 
 
 @dataclass(frozen=True)
@@ -106,18 +110,31 @@ class Lane:
         self.totals = list(totals)
         self.debt = debt
 
-    def largest_cost(self, tick_s: float) -> float:
-        """The greatest cost that the total gates can ever admit at once; an attempt above it never passes."""
+    def largest_cost(self) -> float:
+        """The greatest cost that the total gates can ever hold; an attempt above it never passes."""
         if self.debt or not self.totals:
             return np.inf
-        return min(float(gate.buckets.depth[0] + gate.buckets.refill(tick_s)[0]) for gate in self.totals)
+        return min(float(gate.buckets.depth[0]) for gate in self.totals)
+
+    def largest_cost_by_column(self) -> Floats:
+        """The same for the gates of each column."""
+        if self.debt:
+            return np.full(len(self.columns[0].buckets.depth), np.inf)
+        return _least([gate.buckets.depth for gate in self.columns])
 
     # One tick, all columns: the plain form.
 
-    def offer(self, units: Floats, ceiling_ratio: Floats | None, quantum: Floats, tick_s: float) -> Offer:
+    def offer(
+        self,
+        units: Floats,
+        ceiling_ratio: Floats | None,
+        quantum: Floats,
+        tick_s: float,
+        classes: Sequence[Floats] | None = None,
+    ) -> Offer:
         """What a tick would serve of ``units`` (one per column). Takes nothing."""
         caps = [
-            self._cap(units, self._room(gate, ceiling_ratio, gate.buckets.level + gate.buckets.refill(tick_s)), quantum)
+            self._cap(gate, units, ceiling_ratio, gate.buckets.level + gate.buckets.refill(tick_s), quantum)
             for gate in self.columns
         ]
         least = _least(caps)
@@ -126,8 +143,8 @@ class Lane:
         binding = self._binding_total(float(least.sum()), tick_s)
         if binding is not None:
             gate, room = binding
-            share = _fill(least, units, self._whole(room, float(quantum.max()) if _alike(quantum, units) else 0.0))
-            passing = floor_grains(units * share)
+            room = self._whole(room, float(quantum.max()) if _alike(quantum, units) else 0.0)
+            passing = _fill_by_cost(least, units if classes is None else classes, room)
             refused[gate.limit] = units - passing
         served = self._pass_columns(passing, caps, refused)
         return Offer(served, {limit: amount for limit, amount in refused.items() if amount.any()})
@@ -150,7 +167,8 @@ class Lane:
         refused: dict[Limit, Floats] = {}
         for t in range(ticks):
             ratio = None if demand.ceiling_ratio is None else demand.ceiling_ratio[t]
-            offer = self.offer(demand.units[t], ratio, demand.quantum, tick_s)
+            classes = None if demand.classes is None else [units[t] for units in demand.classes]
+            offer = self.offer(demand.units[t], ratio, demand.quantum, tick_s, classes)
             self.take(offer.served, ratio, tick_s)
             served[t] = offer.served
             for limit, amount in offer.refused.items():
@@ -230,7 +248,7 @@ class Lane:
             ratio = None if demand.ceiling_ratio is None else demand.ceiling_ratio[t]
             available = [level + refill for level, refill in zip(levels, refills, strict=True)]
             for k, gate in enumerate(self.columns):
-                caps[k][t] = self._cap(demand.units[t], self._room(gate, ratio, available[k]), demand.quantum)
+                caps[k][t] = self._cap(gate, demand.units[t], ratio, available[k], demand.quantum)
             give = served[t] = _least([cap[t] for cap in caps])
             for k, gate in enumerate(self.columns):
                 cost = give if ratio is None or not gate.by_ceiling else floor_grains(give * ratio)
@@ -261,15 +279,15 @@ class Lane:
 
     # Arithmetic shared by both forms.
 
-    def _room(self, gate: Gate, ceiling_ratio: Floats | None, available: Floats) -> Floats:
-        """Units that a column gate has room for, in consumed units."""
-        if ceiling_ratio is None or not gate.by_ceiling:
-            return available
-        return available / np.where(ceiling_ratio > 0, ceiling_ratio, 1.0)
-
-    def _cap(self, units: Floats, room: Floats, quantum: Floats) -> Floats:
+    def _cap(
+        self, gate: Gate, units: Floats, ceiling_ratio: Floats | None, available: Floats, quantum: Floats
+    ) -> Floats:
         """What a column gate lets pass of ``units``: all that fits, else as many whole attempts as its room holds."""
-        fits = units <= room
+        room, cost = available, units
+        if ceiling_ratio is not None and gate.by_ceiling:
+            room = available / np.where(ceiling_ratio > 0, ceiling_ratio, 1.0)
+            cost = floor_grains(units * ceiling_ratio)
+        fits = cost <= available
         if fits.all():
             return units
         part = np.maximum(room, 0.0)
@@ -293,7 +311,7 @@ class Lane:
         least: tuple[Gate, float] | None = None
         for gate in self.totals:
             room = float(gate.buckets.level[0] + gate.buckets.refill(tick_s)[0])
-            if room < wanted and (least is None or room < least[1]):
+            if max(room, 0.0) < wanted and (least is None or room < least[1]):
                 least = (gate, room)
         return least
 
@@ -320,6 +338,23 @@ def _alike(quantum: Floats, units: Floats) -> bool:
     return bool(len(costs)) and float(costs.min()) > 0 and float(costs.min()) == float(costs.max())
 
 
+def _fill_by_cost(cap: Floats, classes: Sequence[Floats] | Floats, total: float) -> Floats:
+    """What a total gate with room for ``total`` lets pass on to each column, the cheapest attempts first.
+
+    An attempt needs its full cost: where a bucket is nearly dry a cheap one finds its token and a dear one does not, so each class passes
+    whole before the next dearer one gets what is left.
+    """
+    passing = np.zeros(len(cap))
+    for units in [classes] if isinstance(classes, np.ndarray) else classes:
+        free = np.maximum(cap - passing, 0.0)
+        wanted = float(np.minimum(units, free).sum())
+        if wanted > total:
+            return np.asarray(passing + floor_grains(units * _fill(free, units, total)))
+        passing = passing + units
+        total -= wanted
+    return np.asarray(passing)
+
+
 def _fill(cap: Floats, units: Floats, total: float) -> float:
     """The share g of attempts that the total gate lets pass, so that ``sum(min(cap, g * units)) == total``.
 
@@ -327,7 +362,10 @@ def _fill(cap: Floats, units: Floats, total: float) -> float:
     of partitions at their ceilings only grows as g rises, so a few rounds find it.
     """
     bound = np.zeros(len(units), dtype=bool)
-    share = min(1.0, total / float(units.sum()))
+    asked = float(units.sum())
+    if asked <= 0:
+        return 1.0
+    share = min(1.0, total / asked)
     while True:
         now = cap < share * units
         if not (now & ~bound).any():

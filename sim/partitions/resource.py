@@ -19,18 +19,25 @@ from sim.partitions.map import PartitionMap
 
 @dataclass
 class Observed:
-    """What was seen of one dimension since the control plane last looked, per serving partition, in units."""
+    """What was seen of one dimension since the control plane last looked, per serving partition, in units.
+
+    Attributes
+    ----------
+    gone : what partitions that have been split since had offered and consumed, by number.
+    """
 
     offered: Floats
     consumed: Floats
+    gone: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, partitions: int) -> Observed:
         """Nothing seen yet."""
         return cls(np.zeros(partitions), np.zeros(partitions))
 
-    def split(self, column: int) -> None:
-        """A split partition's halves begin unseen."""
+    def split(self, column: int, number: int) -> None:
+        """A split partition's halves begin unseen; what was seen of it stays its own."""
+        self.gone[number] = (float(self.offered[column]), float(self.consumed[column]))
         for name in ("offered", "consumed"):
             seen = getattr(self, name)
             seen[column] = 0.0
@@ -48,9 +55,11 @@ class Resource:
     splits_for_heat : split for heat exists under ``instant`` admission and on demand only.
     stored_bytes : bytes in each serving partition.
     stored_loads : where the data lies.
+    observed_s : seconds of traffic behind ``observed``.
     loads : where traffic was asked for since the control plane last looked, per dimension and source.
     warm_per_s : warm throughput per dimension; it only rises (F-WARM-1).
     observed : what the control plane may look at, per dimension.
+    has_grown : whether anything has been stored since second 0.
     version : grows with every split, so that whoever keeps shares of the partitions knows when to make them anew.
     """
 
@@ -64,6 +73,7 @@ class Resource:
     warm_per_s: dict[Dimension, float]
     stored_bytes: Floats = field(init=False)
     version: int = 0
+    has_grown: bool = False
     stored_loads: tuple[Load, ...] = ((even(), 1.0),)
 
     def __post_init__(self) -> None:
@@ -81,6 +91,7 @@ class Resource:
             for dimension in Dimension
         }
         self.observed = {dimension: Observed.nothing(count) for dimension in Dimension}
+        self.observed_s = 0.0
         self.loads: dict[Dimension, dict[str, Load]] = {dimension: {} for dimension in Dimension}
 
     def store(self, stored_bytes: float, loads: Sequence[Load]) -> None:
@@ -113,7 +124,7 @@ class Resource:
         self.stored_bytes[column + 1] = held * (1 - fraction)
         for dimension, lane in self.lanes.items():
             split_lane(lane, column, self.capacity[dimension].provisioned)
-            self.observed[dimension].split(column)
+            self.observed[dimension].split(column, number)
         self.version += 1
         return halves
 
@@ -129,8 +140,9 @@ class Resource:
         self.loads = {dimension: {} for dimension in Dimension}
         return seen
 
-    def take_observed(self) -> dict[Dimension, Observed]:
-        """What was seen since the last call; begins anew."""
-        seen = self.observed
+    def take_observed(self) -> tuple[dict[Dimension, Observed], float]:
+        """What was seen since the last call, and the seconds of traffic behind it; begins anew."""
+        seen = (self.observed, self.observed_s)
         self.observed = {dimension: Observed.nothing(len(self.partitions)) for dimension in Dimension}
+        self.observed_s = 0.0
         return seen
