@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sim.names import Dimension
+
 # Sizes. F-UNIT-1: KB, MB and GB are binary.
 KB_BYTES = 1024
 MB_BYTES = 1024 * KB_BYTES
@@ -28,6 +30,7 @@ TRANSACTION_BYTES_MAX = 4 * MB_BYTES  # F-UNIT-18
 PARTITION_READ_PER_S = 3000  # F-PART-1
 PARTITION_WRITE_PER_S = 1000  # F-PART-1
 PARTITION_BYTES_MAX = 10 * GB_BYTES  # F-PART-1
+CEILING_PER_S = {Dimension.READ: float(PARTITION_READ_PER_S), Dimension.WRITE: float(PARTITION_WRITE_PER_S)}
 CEILING_BURST_S = 1  # design: a partition's bucket is one second deep, so one aligned second may show twice the ceiling
 ON_DEMAND_PARTITIONS = 4  # F-PART-4
 

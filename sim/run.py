@@ -22,13 +22,18 @@ from sim.names import TABLE, Dimension, Level, Mode
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
+from sim.results.cost import bill
 from sim.results.outcome import PatternFacts, QueryFacts
-from sim.results.prices import load_sheet
+from sim.results.prices import PriceSheet, load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Scenario, refuse_unsimulated
 
 Progress = Callable[[float], None]
+
+_BYTES_PER_TICK = 100  # `LaneRecord`, both dimensions
+_BYTES_PER_CELL = 64  # `Binned`, four of them, grown by doubling
+_MEMORY_MAX_BYTES = 4 * 2**30
 
 
 def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: int = STRETCH_TICKS) -> Result:
@@ -44,15 +49,13 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
     ScenarioError
         The scenario asks for something that this version does not simulate.
     """
-    refuse_unsimulated(scenario)
-    sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
+    sheet = check(scenario)
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     recorder = Recorder(grid, [TABLE], [d.traffic.name for d in demands])
     specs = sorted({leg.spec for d in demands for leg in d.legs if leg.spec is not None}, key=repr)
     keyspace = KeySpace(scenario, specs)
     resource = _table(scenario)
-    _check_pinned_patterns(scenario, len(resource.partitions))
     resource.store(scenario.table.storage_bytes or 0.0, _stored(demands, keyspace))
     record = recorder.resources[TABLE]
     record.initial_partitions = len(resource.partitions)
@@ -65,7 +68,8 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
         level = RequestLevel(scenario, demands, resource, keyspace, recorder, key_names)
     else:
         level = FlowLevel(scenario, demands, resource, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
-    env.process(ControlPlane(env, resource, recorder, key_names).watch())
+    control = ControlPlane(env, resource, recorder, key_names)
+    env.process(control.watch())
     rollovers = sorted({at_s for spec in specs for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
         env.process(_roll_over(env, rollovers, level))
@@ -73,13 +77,54 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
     env.run(until=end)
 
     level.finish()
+    control.finish()
     resource.partitions.assert_tiles()
     record.partitions = [
         PartitionRecord(life.number, life.parent, life.born_s, life.retired_s, life.range.low, life.range.high)
         for life in resource.partitions.lives
     ]
     facts = {d.traffic.name: _facts(d) for d in demands}
-    return Result(scenario, recorder, facts, sheet, {TABLE: float(scenario.table.storage_bytes or 0.0)})
+    start_bytes = float(scenario.table.storage_bytes or 0.0)
+    mean_bytes = (start_bytes + float(resource.stored_bytes.sum())) / 2 if resource.has_grown else start_bytes
+    return Result(scenario, recorder, facts, sheet, {TABLE: mean_bytes})
+
+
+def check(scenario: Scenario) -> PriceSheet:
+    """Find out what would stop a run before it starts; returns the price sheet of its bill.
+
+    Raises
+    ------
+    InputError
+        The scenario asks for something that this version does not simulate, for a price sheet that cannot be read or lacks a price that
+        the bill needs, for a partition that the table does not have, or for more memory than a run should take.
+    """
+    refuse_unsimulated(scenario)
+    sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
+    partitions = _initial_partitions(scenario)
+    _check_pinned_patterns(scenario, partitions)
+    grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
+    needed_bytes = grid.ticks * _BYTES_PER_TICK + grid.periods * partitions * _BYTES_PER_CELL
+    if needed_bytes > _MEMORY_MAX_BYTES:
+        message = f"{grid.ticks:,} ticks and {grid.periods:,} periods × {partitions:,} partitions would take {needed_bytes / 2**30:.1f} GB"
+        hint = "a longer period or tick, a shorter duration or fewer partitions need less"
+        raise ScenarioError([Problem(source="scenario", path="period", message=message, hint=hint)])
+    bill(  # what the sheet cannot price is said now, not after the run
+        sheet=sheet,
+        table_class=scenario.table.table_class,
+        mode=scenario.table.mode,
+        read_units=0,
+        write_units=0,
+        capacity_read=[(0.0, 0.0)],
+        capacity_write=[(0.0, 0.0)],
+        duration_s=scenario.duration,
+        storage_bytes=0,
+        replicas=scenario.table.replicas,
+        month_hours=scenario.cost.month_hours,
+        free_tier=scenario.cost.free_tier,
+        reserved_read=scenario.cost.reserved_read,
+        reserved_write=scenario.cost.reserved_write,
+    )
+    return sheet
 
 
 def _move_traffic(
@@ -111,16 +156,7 @@ def _table(scenario: Scenario) -> Resource:
     """The base table as it stands at second 0."""
     table, account = scenario.table, scenario.account
     on_demand = table.mode is Mode.ON_DEMAND
-    count = table.partitions or initial_partitions(
-        mode=table.mode,
-        read_capacity=table.read_capacity or 0.0,
-        write_capacity=table.write_capacity or 0.0,
-        warm_read=table.warm_read or 0.0,
-        warm_write=table.warm_write or 0.0,
-        previous_peak_read=table.previous_peak_read or 0.0,
-        previous_peak_write=table.previous_peak_write or 0.0,
-        storage_bytes=table.storage_bytes or 0.0,
-    )
+    count = _initial_partitions(scenario)
     capacity = {
         Dimension.READ: Capacity(
             provisioned=table.read_capacity,
@@ -157,6 +193,20 @@ def _table(scenario: Scenario) -> Resource:
     )
 
 
+def _initial_partitions(scenario: Scenario) -> int:
+    table = scenario.table
+    return table.partitions or initial_partitions(
+        mode=table.mode,
+        read_capacity=table.read_capacity or 0.0,
+        write_capacity=table.write_capacity or 0.0,
+        warm_read=table.warm_read or 0.0,
+        warm_write=table.warm_write or 0.0,
+        previous_peak_read=table.previous_peak_read or 0.0,
+        previous_peak_write=table.previous_peak_write or 0.0,
+        storage_bytes=table.storage_bytes or 0.0,
+    )
+
+
 def _check_pinned_patterns(scenario: Scenario, partitions: int) -> None:
     problems = [
         Problem(
@@ -179,7 +229,7 @@ def _stored(demands: Sequence[Demand], keyspace: KeySpace) -> list[Load]:
         for leg in demand.legs:
             if leg.spec is not None and demand.traffic.partition is None:
                 specs[leg.spec] = max(specs.get(leg.spec, 0.0), float(demand.traffic.item_bytes))
-    return [(keyspace.spread(spec, 0.0), weight) for spec, weight in sorted(specs.items(), key=repr)]
+    return [(keyspace.spread(spec, 0.0).stored(), weight) for spec, weight in sorted(specs.items(), key=repr)]
 
 
 def _facts(demand: Demand) -> PatternFacts:
@@ -189,5 +239,7 @@ def _facts(demand: Demand) -> PatternFacts:
         {TABLE: units},
         None
         if query is None
-        else QueryFacts(query.pages, query.scanned, query.returned, query.empty_pages, query.units, query.units),
+        else QueryFacts(
+            query.pages, query.scanned, query.returned, query.empty_pages, query.units_p50, query.units_p99
+        ),
     )

@@ -239,7 +239,10 @@ def test_import_prints_or_writes_and_overwrites_on_wish_only(importer: list[Any]
     assert ddbsim("import", file).stdout == "format = 1\n"
     assert ddbsim("import", file, "-o", output, "--table", "T", "--parameter", "Stage=a=b").exit_code == 0
     assert output.read_text() == "format = 1\n"
-    assert importer[-1] == (file, {"traffic": None, "table": "T", "parameters": {"Stage": "a=b"}, "output_dir": tmp_path})
+    assert importer[-1] == (
+        file,
+        {"traffic": None, "table": "T", "parameters": {"Stage": "a=b"}, "output_dir": tmp_path},
+    )
     output.write_text("mine")
     result = ddbsim("import", file, "-o", output)
     assert (result.exit_code, output.read_text()) == (2, "mine")

@@ -157,7 +157,7 @@ def test_what_is_asked_is_served_or_refused(given_: tuple[Lane, Demand], tick_s:
 def test_knowing_beforehand_that_all_is_served_takes_nothing(given_: tuple[Lane, Demand], tick_s: float) -> None:
     lane, demand = given_
     before = levels(lane)
-    debt = min(min(row) for row in before) < 0 or lane.largest_cost(tick_s) == np.inf
+    debt = min(min(row) for row in before) < 0 or lane.largest_cost() == np.inf
     says = lane.serves_all(demand, tick_s)
     assert levels(lane) == before
     served, _ = in_full(lane.settle(demand, tick_s), demand)
@@ -292,8 +292,8 @@ def test_a_cost_that_just_fits_a_ceiling_fits_in_either_form() -> None:
 
 def test_an_attempt_above_what_the_table_ever_holds_never_passes() -> None:
     lane = lane_of([1000.0], totals=[(Limit.PROVISIONED, 1.0, 300)])
-    assert lane.largest_cost(1.0) == 301.0
-    assert lane_of([1000.0]).largest_cost(1.0) == np.inf
+    assert lane.largest_cost() == 300.0
+    assert lane_of([1000.0]).largest_cost() == np.inf
 
 
 def test_with_debt_one_token_is_enough() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sim.control.sightings import Minute, Sightings, mean
+from sim.limits import CEILING_PER_S
 from sim.names import Dimension
-from sim.partitions.admission import CEILING_PER_S, share_gate
+from sim.partitions.admission import share_gate
 from sim.partitions.resource import Resource
 from sim.results.recorder import EventRow, Recorder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sim.control.sightings import Sightings, mean
 from sim.control.splitting import Splitter
 from sim.keyspace.cutting import Load
+from sim.limits import CEILING_PER_S
 from sim.names import Dimension, SplitReason
-from sim.partitions.admission import CEILING_PER_S
 from sim.partitions.resource import Resource
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from sim.control.sightings import Sightings, merge
 from sim.control.splitting import Splitter, note_capacity
 from sim.keyspace.cutting import Load
-from sim.limits import ON_DEMAND_HEADROOM_FACTOR
+from sim.limits import CEILING_PER_S, ON_DEMAND_HEADROOM_FACTOR
 from sim.names import Dimension, SplitReason
-from sim.partitions.admission import CEILING_PER_S
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,6 +35,7 @@ class KeySpace:
         self._fields: Mapping[str, Field] = scenario.fields
         self._start = scenario.start
         self._duration_s = scenario.duration
+        self._moving_below_s = scenario.calibration.heat_window_s + scenario.calibration.split_delay_s
         used = {
             name
             for spec in specs
@@ -49,7 +51,8 @@ class KeySpace:
             if not isinstance(field := self._fields[name], ClockField | HashField)
         }
         self._scale = SortScale([spec.sk for spec in specs if spec.sk])
-        self._spreads: dict[tuple[KeySpec, tuple[str, ...]], Spread] = {}
+        self._spreads: dict[KeySpec, tuple[tuple[str, ...], Spread]] = {}
+        self._rollovers_s: dict[KeySpec, list[float]] = {}
 
     def _root(self, name: str) -> str:
         while isinstance(field := self._fields[name], HashField):
@@ -68,6 +71,11 @@ class KeySpace:
 
     def rollovers_s(self, spec: KeySpec) -> list[float]:
         """Seconds of the run at which a clock field of the key takes another value."""
+        if spec not in self._rollovers_s:
+            self._rollovers_s[spec] = self._find_rollovers_s(spec)
+        return self._rollovers_s[spec]
+
+    def _find_rollovers_s(self, spec: KeySpec) -> list[float]:
         clocks = self._clocks(spec)
         if not clocks:
             return []
@@ -86,10 +94,19 @@ class KeySpace:
         """Where the traffic of ``spec`` lies at second ``at_s`` of the run."""
         at = self._start + timedelta(seconds=at_s)
         clocks = self._clocks(spec)
-        key = (spec, self._texts_at(clocks, at))
-        if key not in self._spreads:
-            self._spreads[key] = self._make(spec, at, at_s)
-        return self._spreads[key]
+        epoch = self._texts_at(clocks, at)
+        known = self._spreads.get(spec)
+        if known is None or known[0] != epoch:
+            # Only the present epoch is kept: a key that moves by the minute has thousands of them.
+            in_pk = [name for _, name in parse_template(spec.pk) if name]
+            pk_moves = any(self._root(name) in clocks for name in in_pk)
+            if known is not None and not pk_moves:
+                sort, text = self._sort(spec, in_pk, dict(spec.where), at, at_s)
+                made = known[1].with_sort(sort, text)
+            else:
+                made = self._make(spec, at, at_s)
+            self._spreads[spec] = (epoch, made)
+        return self._spreads[spec][1]
 
     def _make(self, spec: KeySpec, at: datetime, at_s: float) -> Spread:
         fixed = dict(spec.where)
@@ -144,9 +161,13 @@ class KeySpace:
         determined = {n for n in names if n in pk_names or self._root(n) in pk_names}
         free = [n for n in names if n not in determined]
         root_of, axes = axes_of(free, self._fields, self._plain, fixed, at, self._time_rank(at_s))
-        later = [t for t in self.rollovers_s(spec) if t > at_s]
-        epoch = self._time_rank((later or [self._duration_s])[0]) - self._time_rank(at_s)
-        return self._scale.spread(spec.sk, determined, root_of, axes, epoch), None
+        rollovers = self.rollovers_s(spec)
+        index = bisect_right(rollovers, at_s)
+        until_s = rollovers[index] if index < len(rollovers) else self._duration_s
+        epoch = self._time_rank(until_s) - self._time_rank(at_s)
+        # A clock that turns before a split could help is a front that moves, as a sequence is (F-PART-13).
+        turns_soon = bool(rollovers) and until_s - (rollovers[index - 1] if index else 0.0) < self._moving_below_s
+        return self._scale.spread(spec.sk, determined, root_of, axes, epoch, turns_soon), None
 
     def _time_rank(self, at_s: float) -> float:
         """Place of a moment in the order of the run's time, in [0, 1)."""
@@ -180,8 +201,7 @@ class _Column:
     @property
     def squares(self) -> float:
         """Sum of the squared shares of all values, listed or not."""
-        tail = self.domain.tail_share**2 / self.domain.tail_count if self.domain.tail_count else 0.0
-        return float((self.domain.shares**2).sum()) + tail
+        return float((self.domain.shares**2).sum()) + self.domain.tail_squares
 
     def append_to(self, states: hashing.UInts, name: str, indexes: Ints) -> hashing.UInts:
         if name in self.derived:

@@ -51,6 +51,7 @@ def find_cut(
     -------
     A `Cut`; `NoCut` with the reason when every cut leaves nearly all load on one side; None when the range has no load at all.
     """
+    loads = _merged(loads)
     start = load_below(loads, within.low)
     total = load_below(loads, within.high) - start
     if total <= 0:
@@ -80,6 +81,14 @@ def find_cut(
     if best is not None and min(best.lower_share, 1 - best.lower_share) >= min_relief_fraction:
         return best
     return NoCut(_why(loads, median, pinned), median)
+
+
+def _merged(loads: Sequence[Load]) -> list[Load]:
+    """The same load with one entry for each spread."""
+    by_spread: dict[int, Load] = {}
+    for spread, weight in loads:
+        by_spread[id(spread)] = (spread, by_spread.get(id(spread), (spread, 0.0))[1] + weight)
+    return list(by_spread.values())
 
 
 def _why(loads: Sequence[Load], hash_: int, pinned: bool) -> Declined:

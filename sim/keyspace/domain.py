@@ -50,6 +50,7 @@ class Domain:
     tail_share, tail_count : share and number of the values that are not listed.
     ranks : place of each listed value among all, in [0, 1): by number for numeric fields, by bytes otherwise.
     width : room of one value on that scale.
+    tail_squares : sum of the squared shares of the values that are not listed.
     moving : whether each request brings a new, greater value (``sequence``): nothing is listed then.
     """
 
@@ -61,6 +62,7 @@ class Domain:
     ranks: Floats
     width: float
     moving: bool = False
+    tail_squares: float = 0.0
 
     @property
     def count(self) -> int:
@@ -115,6 +117,7 @@ class Domain:
             shares=np.ones(1),
             tail_share=0.0,
             tail_count=0.0,
+            tail_squares=0.0,
             ranks=np.array([rank]),
             moving=False,
         )
@@ -127,7 +130,7 @@ class Domain:
         total = self.count + self.tail_count
         if not re.fullmatch(r"0|[1-9]\d*", value) or (not self.moving and int(value) >= total):
             raise KeyError(value)
-        return min(int(value) * self.width, 1.0 - self.width) if not self.moving else 0.0
+        return int(value) / total if not self.moving else 0.0
 
     def holds(self, value: str) -> bool:
         """Whether the field can take this value."""
@@ -147,11 +150,14 @@ def _named(weights: Mapping[str, float]) -> Domain:
     return Domain(names, None, shares / shares.sum(), 0.0, 0.0, ranks, 1.0 / len(names))
 
 
-def _numbered(shares: Floats, count: int) -> Domain:
+def _numbered(shares: Floats, count: int, tail_squares: float | None = None) -> Domain:
     listed = len(shares)
-    tail = max(0.0, 1.0 - float(shares.sum())) if listed < count else 0.0
+    unlisted = float(count - listed)
+    tail = max(0.0, 1.0 - float(shares.sum())) if unlisted else 0.0
+    if tail_squares is None:
+        tail_squares = tail**2 / unlisted if unlisted else 0.0
     ids = np.arange(listed, dtype=np.int64)
-    return Domain(None, ids, shares, tail, float(count - listed), ids / count, 1.0 / count)
+    return Domain(None, ids, shares, tail, unlisted, ids / count, 1.0 / count, tail_squares=tail_squares)
 
 
 def uniform(count: int) -> Domain:
@@ -182,7 +188,8 @@ def zipf(count: int, exponent: float) -> Domain:
     worth = (1.0 / (LISTED_SHARE_MIN * total)) ** (1.0 / exponent) if exponent > 0 else 0.0
     listed = int(min(worth, LISTED_MAX))
     shares = np.arange(1, listed + 1, dtype=float) ** -exponent / total
-    return _numbered(shares, count)
+    squares = (zipf_total(count, 2 * exponent) - zipf_total(listed, 2 * exponent)) / total**2 if listed else None
+    return _numbered(shares, count, squares)
 
 
 def sequence() -> Domain:

@@ -57,7 +57,13 @@ class SortScale:
         return None
 
     def spread(
-        self, template: str, determined: set[str], root_of: Mapping[str, str], axes: Mapping[str, Axis], epoch: float
+        self,
+        template: str,
+        determined: set[str],
+        root_of: Mapping[str, str],
+        axes: Mapping[str, Axis],
+        epoch: float,
+        turns_soon: bool = False,
     ) -> SortSpread:
         """Sort spread of a pattern.
 
@@ -66,11 +72,14 @@ class SortScale:
         determined : fields whose value the partition key already fixes.
         root_of, axes : the template's other fields by axis.
         epoch : share of the run that one value of its clock fields lasts.
+        turns_soon : whether a clock field turns before a split for heat could help: its traffic is a front that moves.
         """
         parts = parse_template(template)
         free = [name for _, name in parts if name and name not in determined]
         base, width = self._part(_head(parts))
         pieces = _nested(free, root_of, axes, epoch)
+        if turns_soon and free and axes[root_of[free[0]]].domain.width == 0.0:
+            pieces = _Pieces(pieces.low[:1], pieces.low[:1], np.ones(1), moving=True)
         low = np.minimum(((base + pieces.low * width) * SORT_SPACE).astype(np.int64), SORT_SPACE - 1)
         high = np.where(pieces.high > pieces.low, ((base + pieces.high * width) * SORT_SPACE).astype(np.int64), low)
         if len(low) == 1 and low[0] == high[0]:
@@ -85,10 +94,10 @@ class SortScale:
             field = next(f for _, f in parts if f)
             head = _head(parts)
             value = text[len(head) : len(text) - len(parts[-1][0] if parts[-1][1] is None else "")]
-            if field in domains and domains[field].holds(value):
-                base, width = self._part(head)
-                rank = float(domains[field].only(value).ranks[0])
-                return point(min(int((base + rank * width) * SORT_SPACE), SORT_SPACE - 1))
+            base, width = self._part(head)
+            known = field in domains and domains[field].holds(value)
+            rank = float(domains[field].only(value).ranks[0]) if known else 0.0
+            return point(min(int((base + rank * width) * SORT_SPACE), SORT_SPACE - 1))
         base, _ = self._part(text)
         return point(int(base * SORT_SPACE))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,6 +98,22 @@ class Spread:
     @cached_property
     def _below(self) -> Floats:
         return np.concatenate(([0.0], np.cumsum(self.shares)))
+
+    def with_sort(self, sort: SortSpread, sort_key: str | None) -> Spread:
+        """The same keys with another place within their collections."""
+        named = self.named
+        if named and named[0].sort_key != sort_key:
+            named = tuple(replace(key, sort_key=sort_key) for key in named)
+        other = replace(self, sort=sort, named=named)
+        other.__dict__["_below"] = self._below  # the sums are those of the keys, which are the same arrays
+        return other
+
+    def stored(self) -> Spread:
+        """Where the data lies that this traffic has written: a front that moves leaves its past behind it."""
+        if not self.sort.moving:
+            return self
+        behind = np.concatenate(([0], self.sort.high[:-1]))
+        return self.with_sort(SortSpread(behind, np.maximum(self.sort.high, behind + 1), self.sort.shares), None)
 
     def below(self, position: Position) -> float:
         """Share of the traffic strictly below a position."""

@@ -62,13 +62,15 @@ class Leg:
 
 @dataclass(frozen=True)
 class QueryCounts:
-    """What one request of a Query or Scan examines and returns, on average."""
+    """What one request of a Query or Scan examines and returns, on average; ``units`` of one that finds its items."""
 
     pages: float
     scanned: float
     returned: float
     empty_pages: float
     units: float
+    units_p50: float
+    units_p99: float
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
             ),
         )
         joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
-    largest = max([traffic.item_bytes, *(action.item_bytes or 0 for action in traffic.actions or ())])
+    sizes = [action.item_bytes or traffic.item_bytes for action in traffic.actions or ()]
+    largest = max(sizes, default=traffic.item_bytes)
     entries = sum(lsi.projected_bytes or largest for lsi in table.lsi) if not reads else 0
     return Demand(traffic, joint, legs, largest + entries > ITEM_BYTES_MAX, traffic.condition_fails, query)
 
@@ -201,7 +204,17 @@ def _query_counts(traffic: Traffic) -> QueryCounts:
     examined = min(found, items_per_page(traffic.item_bytes, traffic.limit))
     units = float(page_read_units(examined * traffic.item_bytes, traffic.consistent))
     empty = (1 - traffic.filter_pass) ** examined if examined else 1.0
-    return QueryCounts(1.0, float(examined), examined * traffic.filter_pass, empty, units)
+    nothing = float(page_read_units(0, traffic.consistent))
+    hit = 1.0 - traffic.missing
+    return QueryCounts(
+        pages=1.0,
+        scanned=hit * examined,
+        returned=hit * examined * traffic.filter_pass,
+        empty_pages=hit * empty + traffic.missing,
+        units=units,
+        units_p50=units if hit >= 0.5 else nothing,
+        units_p99=units if hit >= 0.01 else nothing,
+    )
 
 
 def _is_new(scenario: Scenario, spec: KeySpec) -> bool:

@@ -85,8 +85,7 @@ class Flow:
             if k >= len(self._key_offered) or self._key_offered[k] <= 0:
                 continue
             tally = recorder.keys.setdefault((resource, key.position), KeyTally(key.text, key.sort_key, key.position))
-            tally.offered_units += float(self._key_offered[k])
-            tally.throttle_events += float(self._key_events[k])
+            tally.add(self.leg.dimension, float(self._key_offered[k]), float(self._key_events[k]))
             if tally.sort_key != key.sort_key:
                 tally.sort_key = None
             if self._keys is not None:

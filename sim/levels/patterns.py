@@ -81,6 +81,11 @@ class Patterns:
         midnight = scenario.start.replace(hour=0, minute=0, second=0, microsecond=0)
         self._day_offset_s = (scenario.start - midnight).total_seconds() % DAY_S
         self.all = [self._set_out(demand) for demand in demands]
+        if recorder.grid.tick_s > 1:
+            recorder.warn(
+                f"ticks of {recorder.grid.tick_s:g} s are longer than the second for which a partition's bucket lasts: throttling shorter "
+                'than a tick is not seen, and peaks are means over a tick; tick = "1s" sees both'
+            )
 
     def _set_out(self, demand: Demand) -> Pattern:
         seed, name = self._scenario.seed, demand.traffic.name

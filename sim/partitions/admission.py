@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.calibration import Calibration
-from sim.limits import BURST_WINDOW_S, CEILING_BURST_S, PARTITION_READ_PER_S, PARTITION_WRITE_PER_S, QUOTA_BURST_S
+from sim.limits import BURST_WINDOW_S, CEILING_BURST_S, CEILING_PER_S, QUOTA_BURST_S
 from sim.names import AdmissionPolicy, Dimension, Limit, Mode
 from sim.partitions.bucket import Buckets, to_grain
 from sim.partitions.lane import Gate, Lane
-
-CEILING_PER_S = {Dimension.READ: float(PARTITION_READ_PER_S), Dimension.WRITE: float(PARTITION_WRITE_PER_S)}
 
 
 @dataclass(frozen=True, kw_only=True)

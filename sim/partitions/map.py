@@ -37,6 +37,7 @@ class PartitionMap:
     lives: list[PartitionLife]
     serving: list[int] = field(default_factory=list)
     _numbers: Ints | None = None
+    _cuts: list[Position] | None = None
 
     @classmethod
     def equal(cls, count: int) -> PartitionMap:
@@ -57,7 +58,9 @@ class PartitionMap:
     @property
     def cuts(self) -> list[Position]:
         """Lower ends of the serving partitions, ascending."""
-        return [self.lives[number].range.low for number in self.serving]
+        if self._cuts is None:
+            self._cuts = [self.lives[number].range.low for number in self.serving]
+        return self._cuts
 
     def range_of(self, number: int) -> KeyRange:
         """Range of a partition, serving or not."""
@@ -79,7 +82,7 @@ class PartitionMap:
         for k, range_ in enumerate((KeyRange(life.range.low, at), KeyRange(at, life.range.high))):
             self.lives.append(PartitionLife(first + k, range_, parent=number, born_s=now_s))
         self.serving[column : column + 1] = [first, first + 1]
-        self._numbers = None
+        self._numbers = self._cuts = None
         return first, first + 1
 
     def assert_tiles(self) -> None:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.keyspace.domain import Floats
-from sim.limits import BURST_WINDOW_S, PARTITION_READ_PER_S, PARTITION_WRITE_PER_S
+from sim.limits import BURST_WINDOW_S, CEILING_PER_S
 from sim.names import TABLE, Declined, Dimension, Limit, index_resource
 from sim.results.recorder import DeclinedSplit, KeyTally, LaneRecord, PartitionRecord
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome, Throttle
 
-CEILING_PER_S = {Dimension.READ: float(PARTITION_READ_PER_S), Dimension.WRITE: float(PARTITION_WRITE_PER_S)}
+
 _MINUTE_S = 60.0
 _CARRYING_FRACTION = 0.8  # keys are named where a few of them took this part of the refusals
 _FEW_KEYS = 20

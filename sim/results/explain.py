@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.calibration import PARAMETERS
-from sim.limits import BURST_WINDOW_S, ITEM_BYTES_MAX
+from sim.limits import BURST_WINDOW_S, CEILING_PER_S, ITEM_BYTES_MAX
 from sim.names import (
     BATCH_OPERATIONS,
     PAGED_OPERATIONS,
@@ -23,7 +23,6 @@ from sim.names import (
     SplitReason,
 )
 from sim.results.bottleneck import (
-    CEILING_PER_S,
     Bottleneck,
     bottlenecks,
     burst_at_start,

@@ -44,5 +44,3 @@ class TimeHistogram:
         inside = (rank - (below[index - 1] if index else 0)) / max(1, self._bins[index])
         value = _LEAST_S * 10 ** ((index + min(max(inside, 0.0), 1.0)) / _PER_DECADE)
         return min(float(value), self.most_s) if self.most_s > 0 else 0.0
-
-

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim.keyspace.domain import Floats
-from sim.names import TABLE, Dimension, ErrorName, Limit, Mode, reason
+from sim.names import TABLE, Dimension, ErrorName, Limit, Mode, Operation, reason
 from sim.results.cost import Bill, bill
 from sim.results.prices import PriceSheet
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid, TrafficRecord
 from sim.scenario import Scenario
-
-if TYPE_CHECKING:
-    pass
+from sim.units import item_write_units
 
 HOT_KEYS_MAX = 20
 
@@ -89,7 +86,7 @@ class Outcome:
     scenario : what was run.
     recorder : the columns that were written, by resource and by access pattern.
     facts : per access pattern, what is known before it runs.
-    stored_bytes : bytes per resource at the start, for the bill.
+    stored_bytes : bytes per resource on average over the run, for the bill.
     sheet : prices of the bill.
     """
 
@@ -202,7 +199,8 @@ class Outcome:
             HotKey(name, t.key, t.sort_key, _fraction(t.offered_units, offered[name]), t.throttle_events, t.partitions)
             for (name, _), t in self.recorder.keys.items()
         ]
-        return tuple(sorted(rows, key=lambda row: (-row.share, row.resource, row.key))[:HOT_KEYS_MAX])
+        # Shares are rounded before they are compared: their last digits hang on how the run was cut into stretches.
+        return tuple(sorted(rows, key=lambda row: (-round(row.share, 9), row.resource, row.key))[:HOT_KEYS_MAX])
 
     def hottest_share(self, resource: str = TABLE) -> float:
         """Largest part of a resource's consumed units (3 × write + read) that one partition took."""
@@ -222,7 +220,9 @@ class Outcome:
         """A per-tick series as units per second: whole seconds where a tick is shorter, else the tick's mean."""
         tick_s = self.grid.tick_s
         if tick_s >= 1:
-            return np.asarray(per_tick / tick_s, dtype=np.float64)
+            widths = np.full(len(per_tick), tick_s)
+            widths[-1] = self.grid.duration_s - (len(per_tick) - 1) * tick_s  # the last tick may be shorter
+            return np.asarray(per_tick / widths, dtype=np.float64)
         per = round(1 / tick_s)
         padded = np.concatenate([per_tick, np.zeros(-len(per_tick) % per)])
         return np.asarray(padded.reshape(-1, per).sum(axis=1), dtype=np.float64)
@@ -258,6 +258,7 @@ class Outcome:
             capacity_write=lanes[Dimension.WRITE].capacity if scenario.table.mode is Mode.PROVISIONED else [(0.0, 0.0)],
             duration_s=self.grid.duration_s,
             storage_bytes=self.stored_bytes.get(TABLE, 0.0),
+            ttl_write_units=self._expiry_units,
             needed_read_per_s=self._needed_per_s(Dimension.READ),
             needed_write_per_s=self._needed_per_s(Dimension.WRITE),
             replicas=scenario.table.replicas,
@@ -265,6 +266,15 @@ class Outcome:
             free_tier=scenario.cost.free_tier,
             reserved_read=scenario.cost.reserved_read,
             reserved_write=scenario.cost.reserved_write,
+        )
+
+    @property
+    def _expiry_units(self) -> float:
+        """Write units that expired items cost the further regions of a global table; the table's own region pays none (F-TTL-1)."""
+        return sum(
+            float(self.traffic[t.name].succeeded.sum()) * item_write_units(t.item_bytes)
+            for t in self.scenario.traffic
+            if t.operation is Operation.TTL_DELETE
         )
 
     def _needed_per_s(self, dimension: Dimension) -> int:

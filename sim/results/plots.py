@@ -24,8 +24,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 from matplotlib.transforms import ScaledTranslation
 
 from sim.keyspace.domain import Floats, Ints
+from sim.limits import CEILING_PER_S
 from sim.names import TABLE, Dimension
-from sim.results.bottleneck import CEILING_PER_S, partition_rates, period_edges_s, served_seconds
+from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
 from sim.results.explain import verdict
 from sim.results.phrases import amount, name
 from sim.results.recorder import PartitionRecord

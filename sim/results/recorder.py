@@ -197,14 +197,34 @@ class ResourceRecord:
 
 @dataclass
 class KeyTally:
-    """What one named key of a resource asked for and was refused."""
+    """What one named key of a resource asked for and was refused.
+
+    Attributes
+    ----------
+    units, events : units asked and throttle events, per dimension.
+    """
 
     key: str
     sort_key: str | None
     position: int
-    offered_units: float = 0.0
-    throttle_events: float = 0.0
+    units: dict[Dimension, float] = field(default_factory=dict)
+    events: dict[Dimension, float] = field(default_factory=dict)
     partitions: int = 1
+
+    @property
+    def offered_units(self) -> float:
+        """Units asked, reads and writes together."""
+        return sum(self.units.values())
+
+    @property
+    def throttle_events(self) -> float:
+        """Throttle events, reads and writes together."""
+        return sum(self.events.values())
+
+    def add(self, dimension: Dimension, units: float, events: float) -> None:
+        """Add what the key asked for and was refused."""
+        self.units[dimension] = self.units.get(dimension, 0.0) + units
+        self.events[dimension] = self.events.get(dimension, 0.0) + events
 
 
 @dataclass
