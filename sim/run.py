@@ -27,7 +27,7 @@ from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
-from sim.scenario import Scenario, refuse_unsimulated
+from sim.scenario import Scenario, load, refuse_unsimulated
 
 Progress = Callable[[float], None]
 
@@ -36,11 +36,14 @@ _BYTES_PER_CELL = 64  # `Binned`, four of them, grown by doubling
 _MEMORY_MAX_BYTES = 4 * 2**30
 
 
-def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: int = STRETCH_TICKS) -> Result:
+def run(
+    scenario: Scenario | str | Path, *, progress: Progress | None = None, stretch_ticks: int = STRETCH_TICKS
+) -> Result:
     """Run a scenario from second 0 to its end.
 
     Parameters
     ----------
+    scenario : the scenario, or the path of its file.
     progress : called now and then with the fraction of simulated time that has passed, 0 to 1; changes nothing.
     stretch_ticks : ticks that are drawn at a time; changes speed and memory, never the result.
 
@@ -49,6 +52,8 @@ def run(scenario: Scenario, *, progress: Progress | None = None, stretch_ticks: 
     ScenarioError
         The scenario asks for something that this version does not simulate.
     """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
     sheet = check(scenario)
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]

@@ -184,9 +184,10 @@ def test_the_minute_of_a_split_is_seen_whole() -> None:
     seen: list[float] = []
     plain = sightings.Sightings.close_minute
 
-    def noting(self: sightings.Sightings) -> None:
-        plain(self)
+    def noting(self: sightings.Sightings) -> bool:
+        closed = plain(self)
         seen.append(self.minutes[Dimension.WRITE][-1].total_consumed)
+        return closed
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sightings.Sightings, "close_minute", noting)

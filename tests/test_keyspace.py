@@ -175,7 +175,7 @@ def test_a_date_key_moves_with_the_clock() -> None:
     before, after = space.spread(spec, 569.0), space.spread(spec, 570.0)
     assert set(shares(before)) == {position_of(f"2026-03-01#{k}") for k in range(10)}
     assert set(shares(after)) == {position_of(f"2026-03-02#{k}") for k in range(10)}
-    assert space.spread(spec, 0.0) is before
+    assert space.spread(spec, 580.0) is after
     assert space.rollovers_s(KeySpec("{suffix}", None)) == []
     assert space.rollovers_s(KeySpec("{day}", None, (("day", "2026-03-01"),))) == []
 

@@ -88,8 +88,11 @@ def test_loads_of_a_source_add_up_and_lie_where_they_were_last() -> None:
 def test_looking_begins_anew() -> None:
     table = resource()
     table.observed[Dimension.WRITE].consumed[:] = [3.0, 4.0]
-    assert table.take_observed()[Dimension.WRITE].consumed.tolist() == [3.0, 4.0]
-    assert table.take_observed()[Dimension.WRITE].consumed.tolist() == [0.0, 0.0]
+    table.observed_s = 60.0
+    seen, seconds = table.take_observed()
+    assert (seen[Dimension.WRITE].consumed.tolist(), seconds) == ([3.0, 4.0], 60.0)
+    seen, seconds = table.take_observed()
+    assert (seen[Dimension.WRITE].consumed.tolist(), seconds) == ([0.0, 0.0], 0.0)
 
 
 @pytest.mark.parametrize(

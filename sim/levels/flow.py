@@ -128,6 +128,11 @@ class FlowLevel:
             verdict = lane.settle(demand, tick_s)
         fates: dict[int, Fate] = {}
         if verdict is not None:
+            if mix.costs is not None:
+                self._recorder.warn(
+                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate at this "
+                    'level (the cheaper before the dearer); level = "request" is exact'
+                )
             shares = refused_shares(verdict, asked, fitting, by_cost=mix.costs is not None and not mix.joint)
             fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(fitting, shares, strict=True)}
         for m, b in zip(moving, blocked, strict=True):
