@@ -7,6 +7,7 @@ import math
 import pickle
 from collections.abc import Iterator
 from datetime import date, time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +179,36 @@ def test_every_key_takes_nasty_values_without_another_exception(value: Any) -> N
 def test_valid_scenarios_validate_against_the_json_schema(document: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="the JSON Schema is checked where jsonschema is installed")
     jsonschema.Draft202012Validator(json_schema()).validate(document)
+
+
+def definitions_of(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "Scenario", schema
+    yield from schema["$defs"].items()
+
+
+def test_each_key_has_a_description_of_its_own_in_plain_words() -> None:
+    for name, definition in definitions_of(json_schema()):
+        descriptions = {
+            key: key_schema.get("description") for key, key_schema in definition.get("properties", {}).items()
+        }
+        assert None not in descriptions.values(), (name, descriptions)
+        assert len(set(descriptions.values())) == len(descriptions), (name, descriptions)
+        for words in [*descriptions.values(), definition["description"]]:
+            assert "`" not in words, (name, words)
+            assert "None" not in words, (name, words)
+
+
+def test_an_editor_shows_how_each_shape_of_a_rate_is_written(tmp_path: Path) -> None:
+    (tmp_path / "requests.csv").write_text("timestamp,count\n0,5\n60,6\n")
+    schema = json_schema()
+    shapes = {name for name in schema["$defs"] if name.endswith("Rate")}
+    assert shapes == {"StepsRate", "RampRate", "SpikeRate", "DiurnalRate", "CsvRate"}
+    examples = [example for name in shapes for example in schema["$defs"][name]["examples"]]
+    for rate in [*examples, *schema["$defs"]["Traffic"]["properties"]["rate"]["examples"]]:
+        document = {
+            "format": 1,
+            "duration": "1h",
+            "table": {"name": "t", "pk": "x", "mode": "on-demand"},
+            "traffic": [{"name": "a", "operation": "GetItem", "rate": rate}],
+        }
+        assert from_dict(document, base_dir=tmp_path).notes == ()

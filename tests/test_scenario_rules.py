@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from datetime import time
 from typing import Any
 
 import pytest
 
 from sim.errors import Problem, ScenarioError
+from sim.names import RetryMode
 from sim.scenario import Scenario, from_dict
 
 Document = dict[str, Any]
@@ -143,6 +145,9 @@ BORDERS: list[tuple[str, int | None, list[Any], list[Any], str, str]] = [
     ("table.pk", None, [], ["x" * 2049], "at most 2,048 bytes", ""),
     ("table.sk", None, ["x" * 1024], ["x" * 1025, "é" * 513], "at most 1,024 bytes", ""),
     ("table.mode", None, ["provisioned"], ["provisionned", "on demand"], "must be one of", "did you mean"),
+    ("table.mode", None, [], ["PAY_PER_REQUEST", "pay_per_request"], "must be one of", "did you mean 'on-demand'?"),
+    ("table.mode", None, [], ["PROVISIONED"], "must be one of", "did you mean 'provisioned'?"),
+    ("table.table_class", None, [], ["STANDARD_INFREQUENT_ACCESS"], "must be one of", "did you mean 'standard-ia'?"),
     ("table.write_capacity", None, [1, 1.5, 40_000], [0, 0.99, -1, True, "5"], "from 1 to", ""),
     (
         "table.write_capacity",
@@ -187,10 +192,10 @@ BORDERS: list[tuple[str, int | None, list[Any], list[Any], str, str]] = [
     ("client.retires", PUT, [], [3], "unknown key", "did you mean 'retry'?"),
     ("clients", PUT, [1, 50], [0], "whole number of clients", ""),
     ("touches", PUT, ["all", [], ["L1"], {"L1": "removed"}], ["none", 5], 'must be "all"', ""),
-    ("touches", PUT, [], [["L11"]], "no index 'L11' on the table; its indexes: L1", "did you mean 'L1'?"),
+    ("touches", PUT, [], [["L11"]], "no index 'L11' on the table", "did you mean 'L1'?"),
     ("touches.L1", PUT, ["put", "untouched"], ["touched"], "must be one of", ""),
     ("touches", PUT, [], [["L1", "L1"]], "names an index twice", ""),
-    ("where.status", PUT, ["open"], ["opne"], "no such value; the field has: open, done", "did you mean 'open'?"),
+    ("where.status", PUT, ["open"], ["opne"], "is no value of the field", "did you mean 'open'? There are: open, done"),
     ("where.user", PUT, [0, 99], [100, -1, "5"], "", ""),
     ("where.stats", PUT, [], ["open"], "no field 'stats'", "did you mean 'status'?"),
     ("where.n", PUT, [0], ["x"], "whole number", ""),
@@ -247,11 +252,11 @@ def test_values_are_shown_as_they_were_written() -> None:
 
 # Keys that mean something for some operations only
 
-READS = [GET, QUERY, SCAN, GETS, TRANSACT_GETS]
+SINGLE_READS = [GET, QUERY, SCAN, GETS]  # no transactions
 WRITES = [PUT, BATCH, TRANSACT, EXPIRE]
 OPERATION_KEYS: list[tuple[str, Any, list[int]]] = [
-    ("missing", 0.5, READS),
-    ("consistent", True, [GET, QUERY, SCAN, GETS]),
+    ("missing", 0.5, SINGLE_READS),
+    ("consistent", True, SINGLE_READS),
     ("items", 5, [QUERY, SCAN]),
     ("limit", 7, [QUERY, SCAN]),
     ("filter_pass", 0.5, [QUERY, SCAN]),
@@ -335,7 +340,9 @@ def test_a_diurnal_peak_lies_between_mean_and_twice_mean(peak: float) -> None:
         ("peak", 9, "from mean (10) to 2 × mean (20)"),
         ("peak_at", "24:00", "must be a time of day"),
         ("peak_at", "25h", "must be a time of day"),
-        ("kind", "dirunal", "must be one of"),
+        ("kind", "dirunal", "must be one of 'ramp', 'spike', 'diurnal', 'csv'"),
+        ("kind", "steps", "must be one of 'ramp', 'spike', 'diurnal', 'csv'"),
+        ("kind", "number", "must be one of 'ramp', 'spike', 'diurnal', 'csv'"),
         ("hours", 5, "unknown key"),
     ],
 )
@@ -437,7 +444,9 @@ def test_was_belongs_to_a_changed_index_key() -> None:
 def test_a_partition_exists_where_their_number_is_given() -> None:
     ok({("table", "partitions"): 4, place("partition", PUT): 3})
     (problem,) = problems({("table", "partitions"): 4, place("partition", PUT): 4})
-    assert "numbered 0 to 3" in problem.message
+    assert "starts with 4 partitions, numbered 0 to 3" in problem.message
+    (problem,) = problems({("table", "partitions"): 1, place("partition", PUT): 1})
+    assert "starts with 1 partition, number 0" in problem.message
 
 
 def test_a_batch_and_a_transaction_have_a_size_together() -> None:
@@ -470,18 +479,24 @@ def test_so_many_ticks_and_no_more() -> None:
 
 # What is known and not simulated
 
-NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
-    ({("level",): "request"}, "level"),
+OF_REQUEST_LEVEL: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("threads", PUT): 4}, "traffic[0].threads"),
-    ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
-    ({place("client", PUT): {"retry": "standard"}}, "traffic[0].client.retry"),
+    *(
+        ({place("client", PUT): {"retry": str(mode)}}, "traffic[0].client.retry")
+        for mode in RetryMode
+        if mode != "none"
+    ),
     ({place("client", PUT): {"max_attempts": 3}}, "traffic[0].client.max_attempts"),
     ({place("client", PUT): {"base_delay": "50ms"}}, "traffic[0].client.base_delay"),
+    ({place("client", PUT): {"max_delay": "50ms"}}, "traffic[0].client.max_delay"),
     ({place("client", PUT): {"delays": ["50ms"]}}, "traffic[0].client.delays"),
     ({place("client", PUT): {"timeout": "1s"}}, "traffic[0].client.timeout"),
     ({place("client", PUT): {"circuit_breaker": {"failures": 5, "reset": "1s"}}}, "traffic[0].client.circuit_breaker"),
     ({place("client", PUT): {"rate_limit": {"write": 5}}}, "traffic[0].client.rate_limit"),
     ({place("client", PUT): {"retry_unprocessed": {"max_retries": 3}}}, "traffic[0].client.retry_unprocessed"),
+]
+NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
+    ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
     ({("dax",): {}}, "dax"),
     ({("event",): [{"at": 5, "write_capacity": 20}]}, "event"),
     ({("alarm",): [{"metric": "WriteThrottleEvents", "threshold": 5}]}, "alarm"),
@@ -499,9 +514,23 @@ NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "path"), NOT_SIMULATED, ids=[path for _, path in NOT_SIMULATED])
-def test_what_is_not_simulated_yet_says_so_with_a_cure(changes: dict[tuple[Any, ...], Any], path: str) -> None:
+@pytest.mark.parametrize(("changes", "path"), OF_REQUEST_LEVEL)
+def test_what_only_the_request_level_simulates_is_refused_at_the_flow_level(
+    changes: dict[tuple[Any, ...], Any], path: str
+) -> None:
     (problem,) = problems(changes)
+    assert problem.path == path
+    assert 'is understood but not simulated at level = "flow"' in problem.message
+    assert problem.hint.endswith('level = "request" simulates it')
+    ok({**changes, ("level",): "request"})
+
+
+@pytest.mark.parametrize("level", ["flow", "request"])
+@pytest.mark.parametrize(("changes", "path"), NOT_SIMULATED, ids=[path for _, path in NOT_SIMULATED])
+def test_what_is_not_simulated_yet_says_so_with_a_cure(
+    changes: dict[tuple[Any, ...], Any], path: str, level: str
+) -> None:
+    (problem,) = problems({**changes, ("level",): level})
     assert problem.path == path
     assert "is understood but not simulated yet in this version" in problem.message
     assert problem.hint
@@ -646,3 +675,39 @@ def test_what_is_required_is_missed(key: str) -> None:
     (problem,) = problems({(key,): ABSENT})
     assert problem.path == key
     assert problem.value == ""
+
+
+# Hints
+
+
+def test_the_nearest_name_comes_first_and_a_long_list_is_shortened() -> None:
+    (problem,) = problems({place("item_byte", PUT): 5})
+    nearest, _, rest = problem.hint.partition(" There are: ")
+    assert nearest == "did you mean 'item_bytes'?"
+    assert "item_bytes" in rest
+    assert len(rest.split(", ")) == 12
+    assert rest.endswith(" and 24 more")
+    (problem,) = problems({("fields", "user", "cuont"): 5})
+    assert problem.hint == "did you mean 'count'? There are: kind, count"
+    (problem,) = problems({("alarm",): [{"metric": "UserErorrs", "threshold": 5}]})
+    assert problem.hint.startswith("did you mean 'UserErrors'? There are: ")
+    assert problem.hint.endswith(" and 8 more")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("14:00", "14h"), ("14:30", "14h30m"), ("00:30", "30m"), ("00:00", "0h"), (time(9, 5), "9h5m")],
+)
+def test_a_time_of_day_where_times_count_from_the_start_is_told(written: Any, meant: str) -> None:
+    (problem,) = problems({place("rate", PUT): {"kind": "spike", "base": 1, "peak": 2, "at": written, "lasting": 5}})
+    assert problem.path == "traffic[0].rate.at"
+    assert problem.hint.startswith(f'times count from second 0 of the run: write "{meant}"')
+    ok({place("rate", PUT): {"kind": "spike", "base": 1, "peak": 2, "at": meant, "lasting": 5}})
+
+
+def test_steps_are_written_as_a_list_and_a_rate_without_kind_is_no_field() -> None:
+    (problem,) = problems({place("rate", PUT): {"kind": "steps", "steps": [[0, 1]]}})
+    assert problem.value == '"steps"'
+    assert problem.hint == 'steps are written as a list: rate = [["0s", 100], ["10m", 1000]]'
+    (problem,) = problems({place("rate", PUT): {"peak": 5}})
+    assert 'must be a number, a list of steps, or a table with a kind, such as { kind = "ramp"' in problem.message

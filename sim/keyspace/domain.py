@@ -6,7 +6,6 @@ are listed once, the others follow from them.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from sim.scenario import (
     ZipfField,
     read_weights,
 )
+from sim.scenario.fields import shard_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -216,11 +216,6 @@ def clock_text(field: ClockField, at: datetime) -> str:
     return at.strftime(field.format)
 
 
-def shard_of(text: str, count: int) -> int:
-    """Deterministic shard: int(md5(text), 16) modulo count."""
-    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(), 16) % count
-
-
 @dataclass(frozen=True)
 class Axis:
     """One root field's values with the fields that hash it: all of them together are one independent coordinate of a key.
@@ -241,6 +236,10 @@ class Axis:
     def shard_domain(self, name: str) -> Domain:
         """The dependent field on its own: the roots' shares added up by shard, unlisted ones evenly."""
         count = self.derived_counts[name]
+        if (
+            count > LISTED_MAX
+        ):  # more shards than are listed one by one: nearly as many as there are roots, each as good as alone
+            return _numbered(np.empty(0), count)
         shares = (
             np.bincount(self.derived[name], weights=self.domain.shares, minlength=count)
             + self.domain.tail_share / count

@@ -37,7 +37,8 @@ class ScheduledAction(Value):
     Attributes
     ----------
     cron : AWS's six fields (minutes hours day-of-month month day-of-week year), with or without cron(…), in UTC.
-    min, max : units per second; one or both.
+    min : new lower bound, units per second; one of min and max, or both.
+    max : new upper bound, units per second.
     """
 
     cron: Annotated[str, Leaf(_cron, {"type": "string"})]
@@ -60,7 +61,8 @@ class ScalingTarget(Value):
 
     Attributes
     ----------
-    min, max : bounds of the provisioned capacity, units per second.
+    min : provisioned capacity never goes below it, units per second.
+    max : provisioned capacity never goes above it, units per second.
     target_utilization : consumed over provisioned, as a fraction, 0.2 to 0.9.
     schedule : scheduled actions.
     """
@@ -78,7 +80,13 @@ class ScalingTarget(Value):
 
 
 class Autoscaling(Value):
-    """Auto scaling of reads and writes; None: that dimension stays as provisioned."""
+    """Target tracking, of reads and of writes.
+
+    Attributes
+    ----------
+    read : of read capacity. None: it stays as provisioned.
+    write : of write capacity. None: it stays as provisioned.
+    """
 
     read: ScalingTarget | None = None
     write: ScalingTarget | None = None

@@ -16,7 +16,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 SHOWN_CHARACTERS_MAX = 80  # of a wrong value in a message
+CHOICES_MAX = 12  # names that a hint lists
 
+STEPS_EXAMPLE = '[["0s", 100], ["10m", 1000]]'
+
+_TAGS_WITHOUT_KIND = {"number", "steps"}  # rates that are no tables
 _TAG = re.compile(r"<[^<>]*>\Z")  # pydantic puts the chosen member of a union into a location: "<zipf>"
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -42,6 +46,27 @@ def nearest(word: object, words: Iterable[str]) -> str:
     given = str(word)[:200].lower()
     near = difflib.get_close_matches(given, by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 partition", "3 partitions"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def choices(word: object, words: Iterable[str]) -> str:
+    """What else a wrong name may be, as a hint: the nearest name first, then all of them, or the nearest dozen of many."""
+    known = list(words)
+    if len(known) <= CHOICES_MAX:
+        named = listed(known)
+    else:
+        given = str(word)[:200].lower()
+        closest = sorted(known, key=lambda name: -difflib.SequenceMatcher(None, given, name.lower()).ratio())
+        shortened = set(closest[:CHOICES_MAX])
+        named = f"{listed(name for name in known if name in shortened)} and {len(known) - CHOICES_MAX} more"
+    near = nearest(word, known)
+    if near and len(known) == 1:
+        return near
+    return f"{near} There are: {named}" if near else f"there are: {named}"
 
 
 def listed(words: Iterable[str], most: int = 16) -> str:
@@ -146,17 +171,24 @@ def _in_plain_words(cls: type[BaseModel], detail: ErrorDetails) -> InitErrorDeta
     elif kind == "extra_forbidden":
         keys = [field.alias or name for name, field in cls.model_fields.items()]
         key = str(detail["loc"][-1])
-        error = refusal(f"unknown key; known here: {listed(keys, most=60)}", nearest(key, keys))
+        error = refusal("unknown key", choices(key, keys))
     elif kind == "missing":
         missing = True
         error = refusal("is required and missing")
     elif kind == "union_tag_invalid":
-        kinds = re.findall(r"<([^<>]*)>", context.get("expected_tags", ""))
-        given = str(context.get("tag", "")).strip("<>")
+        tags = re.findall(r"<([^<>]*)>", context.get("expected_tags", ""))
+        kinds = [tag for tag in tags if tag not in _TAGS_WITHOUT_KIND]
+        given = str(context.get("tag", "")).strip("<> ")
         place = (*place, "kind")
-        error = refusal(f"must be one of {listed(repr(kind) for kind in kinds)}", nearest(given, kinds))
+        hint = f"steps are written as a list: rate = {STEPS_EXAMPLE}" if given == "steps" else nearest(given, kinds)
+        error = refusal(f"must be one of {listed(repr(kind) for kind in kinds)}", hint)
     elif kind == "union_tag_not_found":
-        error = refusal('must be a table with a kind, such as { kind = "uniform", count = 100 }')
+        is_rate = "rate" in context.get("discriminator", "")
+        example = (
+            '{ kind = "ramp", from = 0, to = 100, over = "5m" }' if is_rate else '{ kind = "uniform", count = 100 }'
+        )
+        other = "a number, a list of steps, or a" if is_rate else "a"
+        error = refusal(f"must be {other} table with a kind, such as {example}")
     elif kind in {"tuple_type", "list_type"}:
         error = refusal("must be a list, such as [ … ]")
     elif kind in {"model_type", "dict_type", "mapping_type", "model_attributes_type", "dict_attributes_type"}:

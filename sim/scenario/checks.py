@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
 from sim.names import PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode
-from sim.scenario.base import Place, listed, nearest, refusal
+from sim.scenario.base import Place, choices, counted, nearest, refusal
 from sim.scenario.csvfile import CsvProblem, check_series, check_weights
 from sim.scenario.fields import (
     ChoiceField,
@@ -20,6 +19,7 @@ from sim.scenario.fields import (
     SequenceField,
     UniformField,
     ZipfField,
+    shard_of,
 )
 from sim.scenario.rates import CsvRate
 from sim.scenario.sections import Account, Alarm, Event
@@ -29,6 +29,7 @@ from sim.scenario.traffic import Action, Traffic
 
 Refused = list[tuple[Place, Any, Any]]
 
+TRAFFIC_HINT = 'such as [[traffic]] with name = "reads", operation = "GetItem", rate = 100'
 TICKS_MAX = 50_000_000  # a year and a half of seconds; a run keeps about 30 bytes of each in memory
 WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
 
@@ -100,8 +101,8 @@ def _prices(scenario: Parts) -> Refused:
             return []
     except (OSError, ValueError):
         pass
-    sentence = f"no such price sheet; there are {listed(PRICE_SHEETS)}, or the path of a file of your own"
-    return [(("prices",), scenario.prices, refusal(sentence, nearest(scenario.prices, PRICE_SHEETS)))]
+    hint = f"{choices(scenario.prices, PRICE_SHEETS)}, or the path of a file of your own"
+    return [(("prices",), scenario.prices, refusal("no such price sheet", hint))]
 
 
 def _fields(scenario: Parts) -> Refused:
@@ -135,16 +136,15 @@ def _hashes_itself(fields: Mapping[str, Field], name: str) -> bool:
 
 
 def _unknown_field(scenario: Parts, name: str) -> Any:
-    return refusal(
-        f"no field {name!r} in [fields]; there are: {listed(scenario.fields)}", nearest(name, scenario.fields)
-    )
+    return refusal(f"no field {name!r} in [fields]", choices(name, scenario.fields))
 
 
 def _csv(place: Place, value: CsvField | CsvRate, problem: CsvProblem) -> tuple[Place, Any, Any]:
     return ((*place, problem.key), getattr(value, problem.key), refusal(problem.message, problem.hint))
 
 
-def _templates_of(scenario: Parts) -> Iterator[tuple[Place, str]]:
+def templates_of(scenario: Parts) -> Iterator[tuple[Place, str]]:
+    """Every key template with its place."""
     table = scenario.table
     holders: list[tuple[Place, Any]] = [(("table",), table)]
     holders += [(("table", "gsi", index), gsi) for index, gsi in enumerate(table.gsi)]
@@ -161,7 +161,7 @@ def _templates_of(scenario: Parts) -> Iterator[tuple[Place, str]]:
 
 def _templates(scenario: Parts) -> Refused:
     wrong: Refused = []
-    for place, template in _templates_of(scenario):
+    for place, template in templates_of(scenario):
         wrong += [
             (place, template, _unknown_field(scenario, field))
             for field in fields_of(template)
@@ -172,8 +172,9 @@ def _templates(scenario: Parts) -> Refused:
     return wrong
 
 
-def _used_fields(scenario: Parts) -> set[str]:
-    used = {field for _, template in _templates_of(scenario) for field in fields_of(template)}
+def used_fields(scenario: Parts) -> set[str]:
+    """Fields that a key template uses, or hashes."""
+    used = {field for _, template in templates_of(scenario) for field in fields_of(template)}
     waiting = list(used)
     while waiting:
         field = scenario.fields.get(waiting.pop())
@@ -185,7 +186,7 @@ def _used_fields(scenario: Parts) -> set[str]:
 
 def _fixed_fields(scenario: Parts) -> Refused:
     wrong: Refused = []
-    used = _used_fields(scenario)
+    used = used_fields(scenario)
     for index, traffic in enumerate(scenario.traffic):
         for key in ("where", "was"):
             fixed: Mapping[str, str | int] = getattr(traffic, key)
@@ -218,7 +219,7 @@ def _impossible(field: Field, value: str | int) -> Any:
     """Why a field never has a value, or None if it can."""
     match field:
         case ChoiceField() if value not in field.weights:
-            return refusal(f"no such value; the field has: {listed(field.weights)}", nearest(value, field.weights))
+            return refusal("is no value of the field", choices(value, field.weights))
         case UniformField() | ZipfField() | HashField() if not isinstance(value, int) or not value < field.count:
             return refusal(f"must be a whole number from 0 to {field.count - 1}")
         case SequenceField() if not isinstance(value, int):
@@ -241,7 +242,7 @@ def _wrong_hash(fields: Mapping[str, Field], fixed: Mapping[str, str | int], nam
     field = fields[name]
     if not isinstance(field, HashField) or field.of not in fixed:
         return None
-    hashed = int(hashlib.md5(str(fixed[field.of]).encode(), usedforsecurity=False).hexdigest(), 16) % field.count
+    hashed = shard_of(str(fixed[field.of]), field.count)
     if fixed[name] == hashed:
         return None
     return refusal(f"is the hash of {field.of}, which is fixed too: it can only be {hashed}")
@@ -251,7 +252,7 @@ def _traffic(scenario: Parts) -> Refused:
     wrong: Refused = []
     names: list[str] = []
     if not scenario.traffic:
-        wrong.append((("traffic",), None, refusal("no [[traffic]]: say what comes at the table")))
+        wrong.append((("traffic",), None, refusal("no [[traffic]]: say what comes at the table", TRAFFIC_HINT)))
     for index, traffic in enumerate(scenario.traffic):
         place: Place = ("traffic", index)
         if traffic.name in names:
@@ -266,7 +267,8 @@ def _traffic(scenario: Parts) -> Refused:
             wrong.append(((*place, "ends"), traffic.ends, refusal(sentence, "leave it out for the run's end")))
         partitions = scenario.table.partitions
         if traffic.partition is not None and partitions is not None and traffic.partition >= partitions:
-            sentence = f"the table starts with {partitions} partitions, numbered 0 to {partitions - 1}"
+            numbers = "number 0" if partitions == 1 else f"numbered 0 to {partitions - 1}"
+            sentence = f"the table starts with {counted(partitions, 'partition')}, {numbers}"
             wrong.append(((*place, "partition"), traffic.partition, refusal(sentence)))
         if isinstance(traffic.rate, CsvRate):
             try:
@@ -330,8 +332,7 @@ def _follows(scenario: Parts) -> Refused:
         place: Place = ("traffic", index, "follows", "traffic")
         given = traffic.follows.traffic
         if given not in names:
-            sentence = f"no pattern {given!r}; there are: {listed(names)}"
-            wrong.append((place, given, refusal(sentence, nearest(given, names))))
+            wrong.append((place, given, refusal(f"no pattern {given!r}", choices(given, names))))
             continue
         at, seen = traffic.name, set[str]()
         while at in leader and at not in seen:
@@ -379,9 +380,9 @@ def _events(scenario: Parts) -> Refused:
             sentence = f"must lie within the run, at most {scenario.duration:g} s"
             wrong.append((("event", index, "at"), event.at, refusal(sentence)))
         if event.index is not None and event.index not in global_names:
-            sentence = f"no global secondary index {event.index!r}; there are: {listed(global_names)}"
+            sentence = f"no global secondary index {event.index!r}"
             wrong.append(
-                (("event", index, "index"), event.index, refusal(sentence, nearest(event.index, global_names)))
+                (("event", index, "index"), event.index, refusal(sentence, choices(event.index, global_names)))
             )
     for index, alarm in enumerate(scenario.alarm):
         if alarm.index is not None and alarm.index not in index_names(scenario.table):

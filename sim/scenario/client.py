@@ -32,7 +32,8 @@ class RateLimit(Value):
 
     Attributes
     ----------
-    read, write : units per second. None: no limit.
+    read : read units per second. None: no limit.
+    write : write units per second. None: no limit.
     """
 
     read: _UnitsPerSecond | None = None
@@ -45,7 +46,8 @@ class RetryUnprocessed(Value):
     Attributes
     ----------
     max_retries : resends at most.
-    base_delay, max_delay : seconds.
+    base_delay : wait before the first resend.
+    max_delay : longest wait before a resend, jitter apart.
     jitter : largest fraction added to a delay at random.
     """
 
@@ -62,10 +64,13 @@ class Client(Value):
     ----------
     retry : retry policy by name.
     max_attempts : attempts in all, the first included. None: the policy's own.
-    base_delay, max_delay : seconds, of the policy's delays. None: the policy's own.
+    base_delay : delay from which the policy's delays grow. None: the policy's own.
+    max_delay : longest of the policy's delays. None: the policy's own.
     delays : seconds before each resend, instead of the policy's.
     timeout : seconds after which an attempt counts as unanswered.
-    circuit_breaker, rate_limit, retry_unprocessed : None means that there is none.
+    circuit_breaker : stops sending while the table keeps failing. None: no breaker.
+    rate_limit : the client's own limit of what it sends. None: no limit.
+    retry_unprocessed : resending of what a batch gave back. None: it is not resent.
     """
 
     retry: Annotated[RetryMode, word(RetryMode)] = RetryMode.NONE

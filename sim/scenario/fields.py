@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -171,6 +172,12 @@ class CsvField(FileValue):
 
 
 Field: TypeAlias = ChoiceField | UniformField | ZipfField | SequenceField | HashField | ClockField | CsvField
+
+
+def shard_of(text: str, count: int) -> int:
+    """Deterministic shard: int(md5(text), 16) modulo count, as a `HashField` has it."""
+    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(), 16) % count
+
 
 FIELD_KINDS: dict[str, type[Value]] = {
     "choice": ChoiceField,

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from sim.scenario.base import listed, nearest, refusal
+from sim.scenario.base import CHOICES_MAX, choices, listed, nearest, refusal
 from sim.scenario.templates import parse_template
 
 DURATION_MAX_S = 3650 * 86_400.0  # ten years; more is a mistake of units
@@ -26,6 +26,13 @@ START_YEAR_MIN = 1970
 START_YEAR_MAX = 2200
 
 UNIT_S = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600), "d": Fraction(86_400)}
+
+# The same things under the names of AWS's API.
+_ELSEWHERE = {
+    "PAY_PER_REQUEST": "on-demand",
+    "PROVISIONED": "provisioned",
+    "STANDARD_INFREQUENT_ACCESS": "standard-ia",
+}
 
 _DURATION = re.compile(r"(?:\d{1,15}(?:\.\d{1,9})?(?:ms|s|m|h|d))+\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
@@ -106,8 +113,14 @@ def word(words: type[StrEnum] | Iterable[str]) -> Leaf:
     def check(value: Any) -> Any:
         if isinstance(value, str) and str(value) in known:
             return known[str(value)] if is_enum else str(value)
-        sentence = f"must be one of {listed((f'{name!r}' for name in known), most=40)}"
-        raise refusal(sentence, nearest(value, known) if isinstance(value, str) else "")
+        elsewhere = _ELSEWHERE.get(value.upper(), "") if isinstance(value, str) else ""
+        if elsewhere in known:
+            hint = f"did you mean {elsewhere!r}?"
+        elif len(known) > CHOICES_MAX:
+            raise refusal(f"must be one of {len(known)} words", choices(value, known))
+        else:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+        raise refusal(f"must be one of {listed(f'{name!r}' for name in known)}", hint)
 
     return Leaf(check, {"type": "string", "enum": list(known)})
 
@@ -143,6 +156,19 @@ def _switch(value: Any) -> bool:
     return value
 
 
+def _time_hint(value: Any) -> str:
+    """How a time is written; to a time of day, that times count from the start."""
+    match = _TIME_OF_DAY.match(value) if isinstance(value, str) else None
+    if isinstance(value, time):  # TOML's local time
+        hours, minutes = value.hour, value.minute
+    elif match:
+        hours, minutes = int(match[1]), int(match[2])
+    else:
+        return _TIME_HINT
+    written = f"{hours}h{minutes}m" if hours and minutes else f"{minutes}m" if minutes else f"{hours}h"
+    return f'times count from second 0 of the run: write "{written}" for {hours:02}:{minutes:02} of a run that starts at midnight'
+
+
 def seconds_of(value: Any) -> float:
     """Seconds of a number or of a text such as ``"1h30m"``.
 
@@ -153,12 +179,12 @@ def seconds_of(value: Any) -> float:
     """
     if isinstance(value, str):
         if len(value) > 60 or not _DURATION.match(value):
-            raise refusal("must be a time from 0 to ten years", _TIME_HINT)
+            raise refusal("must be a time from 0 to ten years", _time_hint(value))
         seconds = float(sum(Fraction(amount) * UNIT_S[unit] for amount, unit in _DURATION_PART.findall(value)))
     else:
         given = as_number(value)
         if given is None:
-            raise refusal("must be a time from 0 to ten years", _TIME_HINT)
+            raise refusal("must be a time from 0 to ten years", _time_hint(value))
         seconds = given
     if not 0 <= seconds <= DURATION_MAX_S:
         raise refusal("must be a time from 0 to ten years")

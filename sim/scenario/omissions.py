@@ -69,6 +69,7 @@ def _without_indexes(document: dict[str, Any]) -> list[str]:
                 one for one in document[key] if not (isinstance(one, dict) and _names(one.get("index"), names))
             ]
     unused = before - _used(document)
+    _forget_fields(document, unused)
     for traffic in _tables(document.get("traffic")):
         _forget(traffic, names, unused)
     return notes
@@ -98,6 +99,17 @@ def _forget(traffic: dict[str, Any], names: set[str], unused: set[str]) -> None:
             traffic[key] = {name: value for name, value in traffic[key].items() if name not in unused}
     if had_changes and not any(_changes_key(writer) for writer in writers):
         traffic.pop("was", None)
+
+
+def _forget_fields(document: dict[str, Any], unused: set[str]) -> None:
+    """Take away fields that only the indexes used, unless a pattern is scattered over one or another field is a hash of it."""
+    fields = document.get("fields")
+    if not isinstance(fields, dict):
+        return
+    holders = [(one, "scatter") for one in _tables(document.get("traffic"))]
+    holders += [(one, "of") for name, one in fields.items() if isinstance(one, dict) and name not in unused]
+    needed = {holder[key] for holder, key in holders if isinstance(holder.get(key), str)}
+    document["fields"] = {name: field for name, field in fields.items() if name not in unused or name in needed}
 
 
 def _changes_key(writer: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from sim.scenario.base import Found, Place, listed, nearest
+from sim.scenario.base import Found, Place, choices, counted
 
 _PART = re.compile(r'(?:^|\.)("(?:[^"\\]|\\.)*"|[^.\[\]"]+)|\[(\d{1,9})\]')
 
@@ -34,8 +34,9 @@ def parse_path(path: str) -> list[str | int] | None:
     return parts or None
 
 
-def apply_override(document: dict[str, Any], path: str, text: str) -> tuple[Place, Found | None]:
-    """Set one value in a parsed file; gives the place of all that this made new, and what was wrong with the path."""
+def apply_override(document: dict[str, Any], path: str, value: Any) -> tuple[Place, Found | None]:
+    """Set one value in a parsed file, None for taking it away; gives the place of all that this made new, and what was wrong
+    with the path."""
     parts = parse_path(path)
     if parts is None:
         sentence = "is no key path; write such as table.write_capacity=200, traffic[0].rate=50 or traffic.NAME.rate=50"
@@ -61,7 +62,10 @@ def apply_override(document: dict[str, Any], path: str, text: str) -> tuple[Plac
         if made is None and isinstance(holder, dict) and part not in holder:
             made = tuple(place)
         if is_last:
-            holder[part] = parse_value(text)
+            if value is None and isinstance(holder, dict):
+                holder.pop(str(part), None)
+            else:
+                holder[part] = value
         elif isinstance(holder, dict):
             holder = holder.setdefault(part, {})
         else:
@@ -74,10 +78,8 @@ def _element(items: list[Any], part: str | int, place: Place) -> int | Found:
     if isinstance(part, int):
         if part < len(items):
             return part
-        return Found(place, f"has no element [{part}]; there are {len(items)}, from [0]")
+        return Found(place, f"has no element [{part}]; it has {counted(len(items), 'element')}, from [0]")
     names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
     if part in names:
         return names.index(part)
-    return Found(
-        place, f"has no element named {part!r}; there are: {listed(filter(None, names))}", hint=nearest(part, names)
-    )
+    return Found(place, f"has no element named {part!r}", hint=choices(part, filter(None, names)))

@@ -75,7 +75,13 @@ class StepsRate(Value):
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         time = {"type": ["number", "string"]}
         pair = {"type": "array", "prefixItems": [time, dict(_per_second.schema)], "minItems": 2, "maxItems": 2}
-        return {"type": "array", "items": pair, "minItems": 1}
+        return {
+            "description": "Steps that hold: [time, requests per second] pairs, times strictly increasing; 0 before the first.",
+            "examples": [[["0s", 100], ["10m", 1000]]],
+            "type": "array",
+            "items": pair,
+            "minItems": 1,
+        }
 
 
 class RampRate(Value):
@@ -83,12 +89,16 @@ class RampRate(Value):
 
     Attributes
     ----------
-    from_, to : requests per second at second 0 and at the end of the ramp.
-    over : seconds that the ramp takes.
+    from_ : requests per second at second 0.
+    to : requests per second at the end of the ramp, and from then on.
+    over : time that the ramp takes.
     """
 
-    # For type checkers, which would otherwise take `from` as the argument's name.
-    model_config = ConfigDict(populate_by_name=True)
+    # populate_by_name: for type checkers, which would otherwise take `from` as the argument's name.
+    model_config = ConfigDict(
+        populate_by_name=True,
+        json_schema_extra={"examples": [{"kind": "ramp", "from": 10, "to": 500, "over": "30m"}]},
+    )
 
     kind: Annotated[Literal["ramp"], word(["ramp"])] = "ramp"
     from_: PerSecond = Key(alias="from")
@@ -108,9 +118,15 @@ class SpikeRate(Value):
 
     Attributes
     ----------
-    base, peak : requests per second outside and inside the spike.
-    at, lasting : seconds: when it starts, how long it takes.
+    base : requests per second outside the spike.
+    peak : requests per second inside the spike.
+    at : when the spike starts, from second 0 of the run.
+    lasting : how long the spike takes.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"kind": "spike", "base": 10, "peak": 900, "at": "20m", "lasting": "90s"}]}
+    )
 
     kind: Annotated[Literal["spike"], word(["spike"])] = "spike"
     base: PerSecond
@@ -120,7 +136,7 @@ class SpikeRate(Value):
 
 
 class DiurnalRate(Value):
-    """A sinusoid over the day.
+    """A sinusoid over the day, at ``peak_at`` highest.
 
     Attributes
     ----------
@@ -128,6 +144,10 @@ class DiurnalRate(Value):
     peak : requests per second at ``peak_at``; from ``mean`` to twice ``mean``.
     peak_at : UTC time of day, in seconds since midnight (``"14:30"`` or ``"14h30m"`` in a file).
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"kind": "diurnal", "mean": 100, "peak": 200, "peak_at": "14:30"}]}
+    )
 
     kind: Annotated[Literal["diurnal"], word(["diurnal"])] = "diurnal"
     mean: PerSecond
@@ -153,6 +173,12 @@ class CsvRate(FileValue):
     per : "second": values are requests per second; "row": counts between this row and the next.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"kind": "csv", "path": "requests.csv", "time": "timestamp", "value": "count", "per": "row"}]
+        }
+    )
+
     kind: Annotated[Literal["csv"], word(["csv"])] = "csv"
     path: Name
     time: Name
@@ -166,8 +192,8 @@ Rate: TypeAlias = float | StepsRate | RampRate | SpikeRate | DiurnalRate | CsvRa
 def _rate_tag(value: Any) -> str | None:
     if isinstance(value, list | tuple):
         return "<steps>"
-    if isinstance(value, Mapping) and value.get("kind") == "steps":
-        return "<steps, written as a list of [time, rate] pairs>"
+    if isinstance(value, Mapping) and value.get("kind") in ("number", "steps"):
+        return f"< {value['kind']}>"  # no member: neither is written as a table
     if isinstance(value, Mapping | Value):
         return kind_tag(value)
     return "<number>"

@@ -11,7 +11,7 @@ from pydantic import Field as Key
 
 from sim.calibration import PARAMETERS, SETS, Calibration, calibrate
 from sim.names import AdmissionPolicy, Level
-from sim.scenario.base import FrozenMapping, Place, Value, listed, nearest, refusal, refuse_all
+from sim.scenario.base import FrozenMapping, Place, Value, choices, nearest, refusal, refuse_all
 from sim.scenario.checks import cross_checks
 from sim.scenario.fields import Field, TaggedField
 from sim.scenario.leaves import (
@@ -25,6 +25,7 @@ from sim.scenario.leaves import (
     word,
 )
 from sim.scenario.sections import Account, Alarm, Cost, Dax, Event
+from sim.scenario.suspicions import suspicions
 from sim.scenario.table import Table
 from sim.scenario.traffic import Traffic
 
@@ -51,8 +52,7 @@ def _calibration(value: Any) -> Calibration:
     wrong: list[tuple[Place, Any, Any]] = []
     for name, given in overrides.items():
         if name not in PARAMETERS:
-            sentence = f"no such calibration parameter; there are: {listed(PARAMETERS, most=60)}"
-            wrong.append(((str(name),), given, refusal(sentence, nearest(name, PARAMETERS))))
+            wrong.append(((str(name),), given, refusal("no such calibration parameter", choices(name, PARAMETERS))))
             continue
         try:
             calibrate(base, {name: given})
@@ -91,6 +91,8 @@ class Scenario(Value):
     Attributes
     ----------
     format : 1.
+    title : free text, for reports.
+    description : free text.
     duration : simulated seconds.
     start : UTC time of second 0.
     seed : the run's randomness.
@@ -100,10 +102,16 @@ class Scenario(Value):
     admission : how a provisioned rate reaches the partitions.
     calibration : what AWS does not publish.
     prices : name or path of a price sheet.
-    fields : name → what it draws from.
-    dax : None: no cluster.
-    event, alarm : in the order of the file.
-    notes : what was left out or changed while loading, as sentences for the result's warnings; no part of the format.
+    fields : what key templates draw from, by name.
+    table : the table with its indexes.
+    traffic : access patterns; at least one.
+    dax : a cache before the table. None: no cluster.
+    account : quotas of the account.
+    cost : how the bill is made out.
+    event : changes of the table in the middle of the run.
+    alarm : CloudWatch alarms.
+    notes : what was left out while loading and what seems not to be meant, as sentences for the result's warnings; no
+        part of the format.
     """
 
     format: Format = 1
@@ -141,8 +149,8 @@ class Scenario(Value):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about what loading left out, for the result's warnings."""
-        return self._notes
+        """Sentences about what loading left out and about what seems not to be meant, for the result's warnings."""
+        return (*self._notes, *suspicions(self))
 
     @property
     def base_dir(self) -> str:

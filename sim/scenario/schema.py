@@ -32,11 +32,21 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
         for name in names.split(","):
             key = name.strip().removesuffix("_")
             if key in properties:
-                properties[key] = {"description": " ".join(text.split()), **properties[key]}
-    described = {**schema, "description": " ".join(summary.split())} if summary else dict(schema)
+                assert "description" not in properties[key], f"{key} is described twice"
+                properties[key] = {"description": _plain_words(text), **properties[key]}
+    described = {**schema, "description": _plain_words(summary)} if summary else dict(schema)
     if "kind" in properties:
+        properties["kind"] = {"description": "What tells this table from the others.", **properties["kind"]}
         described["required"] = ["kind", *schema.get("required", [])]
     return described
+
+
+def _plain_words(text: str) -> str:
+    """A piece of a docstring for readers of TOML: no markup, and a key is left out where Python has None."""
+    words = re.sub(r"`+([^`]*)`+", r"\1", " ".join(text.split()))
+    words = re.sub(r"\bNone means that\b", "left out:", words)
+    words = re.sub(r"(?<=[.:] )None:|\ANone:", "Left out:", words)
+    return re.sub(r"\bNone:", "left out:", words)
 
 
 def _tidy(value: Any) -> Any:

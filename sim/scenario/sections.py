@@ -72,7 +72,8 @@ class Dax(Value):
     ----------
     node_type : AWS's name, such as dax.r5.large.
     nodes : 1 to 11, each with a cache of its own.
-    item_ttl, query_ttl : seconds.
+    item_ttl : how long an item stays cached.
+    query_ttl : how long the answer of a Query or Scan stays cached.
     capacity_items : items that one node holds. None: from its memory.
     writes : whether writes fill the cache ("through") or pass it by ("around").
     """
@@ -90,10 +91,10 @@ class Account(Value):
 
     Attributes
     ----------
-    table_read, table_write : of one table or index: on-demand a one-second bucket, provisioned a check when capacity
-        is set.
-    account_read, account_write : of all provisioned capacity together. None: AWS's 80,000, or the table's quota where
-        that is higher.
+    table_read : read quota of one table or index: on-demand a one-second bucket, provisioned a check when capacity is set.
+    table_write : write quota of one table or index, likewise.
+    account_read : read quota of all provisioned capacity together. None: AWS's 80,000, or the table's quota where that is higher.
+    account_write : write quota of all provisioned capacity together, likewise.
     """
 
     table_read: Capacity = float(TABLE_QUOTA_READ_PER_S)
@@ -109,7 +110,8 @@ class Cost(Value):
     ----------
     month_hours : hours of a month.
     free_tier : whether AWS's free tier is taken off.
-    reserved_read, reserved_write : reserved capacity, units per second.
+    reserved_read : reserved read capacity, units per second.
+    reserved_write : reserved write capacity, units per second.
     """
 
     month_hours: Annotated[float, number(1, 744, "hours")] = 730.0
@@ -123,9 +125,15 @@ class Event(Value):
 
     Attributes
     ----------
-    at : second of the run.
+    at : when, from second 0 of the run.
     index : a global secondary index. None: the table.
-    mode, read_capacity, write_capacity, warm_read, warm_write, max_read, max_write : what is set; one or more.
+    mode : new capacity mode.
+    read_capacity : new provisioned read capacity, units per second.
+    write_capacity : new provisioned write capacity, units per second.
+    warm_read : new warm throughput of reads, units per second.
+    warm_write : new warm throughput of writes, units per second.
+    max_read : new on-demand maximum of reads, units per second.
+    max_write : new on-demand maximum of writes, units per second.
     """
 
     at: Seconds
@@ -160,8 +168,13 @@ class Alarm(Value):
 
     Attributes
     ----------
-    metric, operation, statistic, comparison, evaluation_periods, treat_missing : as CloudWatch has them.
-    index : None: the table.
+    metric : CloudWatch's name of the metric.
+    index : index whose metric it is. None: the table.
+    operation : operation that the metric is split by. None: all.
+    statistic : how a period's values become one.
+    comparison : CloudWatch's name of how value and threshold are compared.
+    evaluation_periods : latest periods that are looked at.
+    treat_missing : what a period without data counts as.
     of_provisioned : whether the threshold is a fraction of provisioned capacity.
     period : seconds, a whole number of minutes.
     threshold : in the metric's own unit, or a fraction of provisioned capacity with ``of_provisioned``.

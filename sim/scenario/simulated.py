@@ -25,11 +25,11 @@ class NotYet:
     what : how the sentence names it. "": by its key.
     at : the key below ``path`` to report.
     level : the only level at which it is refused. None: at both.
-    cure : what to do instead.
+    cure : what to do instead; or what gives it for a value in a scenario.
     """
 
     path: str
-    cure: str
+    cure: str | Callable[[Scenario, Any], str]
     applies: Callable[[Any], bool] = bool
     what: str = ""
     at: str = ""
@@ -53,7 +53,16 @@ _OPEN_LOOP = "give the pattern a rate"
 _REQUEST_LEVEL = 'level = "request" simulates it'
 _WITHOUT_INDEXES = "run with --without-indexes to leave out global secondary indexes and what reads them"
 _WITHOUT_AUTOSCALING = "run with --without-autoscaling: capacity then stays as provisioned"
+_WITHOUT_LOCAL_INDEX = (
+    "a local index stays with --without-indexes: leave the pattern out, or let it read the table (no index)"
+)
 _ONE_PAGE = "pages = 1 simulates one page per request"
+
+
+def _cure_of_index(scenario: Scenario, name: str) -> str:
+    is_local = any(lsi.name == name for lsi in scenario.table.lsi)
+    return _WITHOUT_LOCAL_INDEX if is_local else _WITHOUT_INDEXES
+
 
 NOT_YET: tuple[NotYet, ...] = (
     NotYet(
@@ -84,7 +93,7 @@ NOT_YET: tuple[NotYet, ...] = (
             "retry_unprocessed",
         )
     ),
-    NotYet(path="traffic[].index", applies=_is_set, what="reading an index", cure=_WITHOUT_INDEXES),
+    NotYet(path="traffic[].index", applies=_is_set, what="reading an index", cure=_cure_of_index),
     NotYet(path="traffic[].scatter", applies=_is_set, cure="leave it out, and multiply the rate by its values"),
     NotYet(
         path="traffic[].segments",
@@ -143,7 +152,7 @@ def _found(rule: NotYet, scenario: Scenario) -> Iterator[Found]:
                 full,
                 f"{named} is understood but not simulated{where}",
                 "" if is_table else shown(given),
-                rule.cure,
+                rule.cure if isinstance(rule.cure, str) else rule.cure(scenario, given),
             )
 
 

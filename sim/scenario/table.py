@@ -9,7 +9,7 @@ from pydantic import model_validator
 from sim.limits import GSI_MAX, LSI_MAX, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from sim.names import TABLE, Mode, Projection, TableClass
 from sim.scenario.autoscaling import Autoscaling
-from sim.scenario.base import Place, Value, nearest, refusal, refuse_all
+from sim.scenario.base import Place, Value, choices, refusal, refuse_all
 from sim.scenario.leaves import (
     RATE_MAX_PER_S,
     Bytes,
@@ -41,13 +41,22 @@ class Gsi(Value):
     Attributes
     ----------
     name : differs from the names of all other indexes.
-    pk, sk : templates of the index key; ``sk`` None: no sort key.
+    pk : template of the index's partition key.
+    sk : template of the index's sort key. None: no sort key.
     projection : what an entry keeps of the item.
     projected_bytes : size of a whole entry, keys included. None: the item's size (projection ALL only).
     present : fraction of items that carry the index key (a sparse index below 1).
-    read_capacity, write_capacity : provisioned units per second.
-    max_read, max_write, warm_read, warm_write, partitions, burst_at_start, autoscaling : as of `Table`.
-    created_at, backfill_write_per_s : reserved.
+    read_capacity : provisioned read units per second.
+    write_capacity : provisioned write units per second.
+    max_read : on-demand maximum, read units per second. None: none.
+    max_write : on-demand maximum, write units per second. None: none.
+    warm_read : warm throughput, read units per second.
+    warm_write : warm throughput, write units per second.
+    partitions : initial count of the index's own partitions. None: sized from the rest.
+    burst_at_start : fraction of the 300 s of burst credit that is there at second 0.
+    autoscaling : target tracking of the index's own capacity.
+    created_at : reserved: when the index is created within the run.
+    backfill_write_per_s : reserved: rate at which a new index is filled.
     """
 
     name: Name
@@ -101,21 +110,27 @@ class Table(Value):
 
     Attributes
     ----------
-    name : as users call it.
-    name : for reports.
-    pk, sk : key templates; ``sk`` None: no sort key.
+    name : as users call it, for reports.
+    pk : template of the partition key, with fields in braces.
+    sk : template of the sort key. None: no sort key.
     mode : provisioned or on-demand.
-    read_capacity, write_capacity : provisioned units per second, at least 1.
-    max_read, max_write : on-demand maximum, units per second. None: none.
-    previous_peak_read, previous_peak_write : on-demand: units per second that the table has once carried.
-    warm_read, warm_write : warm throughput, units per second; lays out partitions and lifts no limit.
+    read_capacity : provisioned read units per second, at least 1.
+    write_capacity : provisioned write units per second, at least 1.
+    max_read : on-demand maximum, read units per second. None: none.
+    max_write : on-demand maximum, write units per second. None: none.
+    previous_peak_read : on-demand: read units per second that the table has once carried.
+    previous_peak_write : on-demand: write units per second that the table has once carried.
+    warm_read : warm throughput, read units per second; on a provisioned table it lays out partitions and lifts no limit.
+    warm_write : warm throughput, write units per second; on a provisioned table it lays out partitions and lifts no limit.
     partitions : initial count. None: sized from the rest.
     storage_bytes : at start, spread like the keys. None: empty.
     collection_bytes : at start, of each item collection.
     burst_at_start : fraction of the 300 s of burst credit that is there at second 0.
     table_class : price class.
     streams : whether DynamoDB Streams are on.
-    gsi, lsi : indexes, in the order of the file.
+    autoscaling : target tracking of the table's capacity. None: it stays as provisioned.
+    gsi : global secondary indexes.
+    lsi : local secondary indexes.
     replicas : number of further regions.
     """
 
@@ -212,5 +227,6 @@ def index_names(table: Table) -> tuple[str, ...]:
 def unknown_index(table: Table, name: str) -> Any:
     """The refusal of an index name that the table does not have."""
     names = index_names(table)
-    known = f"its indexes: {', '.join(names)}" if names else "it has no indexes"
-    return refusal(f"no index {name!r} on the table; {known}", nearest(name, names))
+    if not names:
+        return refusal(f"no index {name!r} on the table; it has no indexes")
+    return refusal(f"no index {name!r} on the table", choices(name, names))

@@ -65,7 +65,11 @@ _CONDITIONAL = frozenset(
 
 # Which operations a key means something for, and how a sentence names them.
 _KEYS_OF_OPERATIONS: tuple[tuple[tuple[str, ...], frozenset[Operation], str], ...] = (
-    (("missing",), READ_OPERATIONS, "reads"),
+    (
+        ("missing",),
+        READ_OPERATIONS - {Operation.TRANSACT_GET_ITEMS},
+        "GetItem, BatchGetItem, Query and Scan",
+    ),
     (
         ("consistent",),
         READ_OPERATIONS - {Operation.TRANSACT_GET_ITEMS},
@@ -199,9 +203,10 @@ class Action(Value):
     ----------
     operation : GetItem in TransactGetItems; PutItem, UpdateItem or DeleteItem in TransactWriteItems (a condition
         check costs what an UpdateItem of the same size costs).
-    pk, sk : templates. None: the pattern's.
-    item_bytes : None: the pattern's.
-    touches : as of `Traffic`.
+    pk : template of the partition key. None: the pattern's.
+    sk : template of the sort key. None: the pattern's.
+    item_bytes : size of the item. None: the pattern's.
+    touches : indexes that this write changes, and how, as of a pattern.
     """
 
     operation: Annotated[Operation, word(Operation)]
@@ -212,7 +217,14 @@ class Action(Value):
 
 
 class Cursor(Value):
-    """Reserved: encrypted page tokens of a Query pattern."""
+    """Reserved: encrypted page tokens of a Query pattern.
+
+    Attributes
+    ----------
+    ttl : reserved: how long a token is good.
+    rotate_every : reserved: time between secrets.
+    secrets_kept : reserved: secrets that still open a token.
+    """
 
     ttl: Seconds | None = None
     rotate_every: Seconds | None = None
@@ -226,35 +238,45 @@ class Traffic(Value):
     ----------
     name : label in results.
     operation : DynamoDB's name of it.
-    rate, threads, follows : exactly one: requests per second, a closed loop, or after another pattern's requests.
+    rate : requests per second: a number, steps that hold, or a shape with a kind; one of rate, threads and follows.
+    threads : a closed loop of so many clients, each sending its next request when the last is answered (request level).
+    follows : so many requests after each succeeded request of another pattern.
     arrivals : spacing of an open loop.
-    starts, ends : window in seconds within the run; ``ends`` None: the run's end.
+    starts : when the pattern begins, from second 0 of the run.
+    ends : when the pattern ends, from second 0 of the run. None: the run's end.
     item_bytes : size of the item (of the larger image for an update).
     consistent : strongly consistent read.
     index : index that a Query or Scan reads. None: the table.
     items : items under the key condition (Scan: in the table or segment).
     limit : `Limit` of each call. None: none.
     filter_pass : fraction of the items read that the filter lets through.
-    pages, until : how far one request walks; "all", or a number of pages; until so many items are returned.
+    pages : how far one request of a Query or Scan walks: "all", or a number of pages.
+    until : one request walks until so many items are returned. None: no such end.
     scatter : a field: one Query for each of its values.
     segments : of a parallel Scan.
     fetches : a Query on an LSI asks for attributes outside its projection.
-    batch, batch_keys : items in one batch or transaction, and where they lie.
+    batch : items in one batch or transaction.
+    batch_keys : whether the items of a batch have keys of their own or share one partition key.
     actions : of a transaction, instead of ``batch``. None: none.
     dax : whether the pattern goes through `[dax]`, if there is one.
     count : stop after so many requests. None: never.
-    condition_fails, missing : fractions of conditional writes, of reads.
+    condition_fails : fraction of conditional writes whose condition is false; they are charged all the same.
+    missing : fraction of reads of items that do not exist.
     partition : all keys lie in the initial range of this partition, from 0. None: by hash.
-    pk, sk : templates of this pattern. None: the table's.
-    where, was : fixed fields; and their values before the write. Empty: none.
+    pk : template of the partition key for this pattern. None: the table's.
+    sk : template of the sort key for this pattern. None: the table's.
+    where : fields with fixed values, such as { status = "active" }.
+    was : values of fixed fields before the write, for an index whose key changes.
     touches : indexes that a write changes, and how: "all" (as "put"), names (as "put"), or name → change.
-    clients, client : number of SDK clients, and their settings.
-    page_delay, cursor : reserved.
+    clients : SDK client objects behind the pattern; retry quota, breaker and limiter are each per client.
+    client : settings of these clients: retries, delays, timeout, breaker, limiter.
+    page_delay : reserved: time between the pages of one request.
+    cursor : reserved: page tokens of a Query.
     """
 
     name: Name
     operation: Annotated[Operation, word(Operation)]
-    rate: TaggedRate | None = None
+    rate: TaggedRate | None = Key(default=None, examples=[100, [["0s", 100], ["10m", 1000]]])
     threads: Annotated[int, whole(1, THREADS_MAX, "threads")] | None = None
     follows: Follows | None = None
     arrivals: Annotated[Arrivals, word(Arrivals)] = Arrivals.POISSON

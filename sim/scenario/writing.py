@@ -18,17 +18,18 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 def to_dict(scenario: Scenario) -> dict[str, Any]:
     """A scenario as plain dicts, lists and values under the keys of the format: what was given, defaults left out."""
-    return {"format": 1, **_to_plain(scenario)}
+    return {"format": 1, **to_plain(scenario)}
 
 
-def _to_plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
+    """A value of a scenario, or one that holds such values, as plain dicts, lists and values; anything else as it is."""
     if isinstance(value, StepsRate):
         return [list(step) for step in value.steps]
     if isinstance(value, Value):
         fields = type(value).model_fields
         given = {name for name in fields if name in value.model_fields_set or name == "kind"}
         return {
-            field.alias or name: _to_plain(getattr(value, name))
+            field.alias or name: to_plain(getattr(value, name))
             for name, field in fields.items()
             if name in given and getattr(value, name) is not None
         }
@@ -37,9 +38,9 @@ def _to_plain(value: Any) -> Any:
         changed = {name: item for name, item in value.values.items() if item != base[name]}
         return {"base": value.base, **changed} if changed else value.base
     if isinstance(value, Mapping):
-        return {str(key): _to_plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, datetime | date | time | bool):
         return value
     return str(value) if isinstance(value, str) else value

@@ -1,0 +1,84 @@
+"""What is allowed and yet seldom meant: said beside the result, never refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sim.scenario.base import Place, listed, path_of, shown
+from sim.scenario.checks import Parts, templates_of, used_fields
+from sim.scenario.csvfile import CsvProblem, check_series
+from sim.scenario.rates import CsvRate, RampRate, SpikeRate, StepsRate
+from sim.scenario.templates import fields_of, parse_template
+from sim.scenario.traffic import Traffic
+
+ALIKE_MAX = 10  # of one kind told one by one
+
+
+def suspicions(scenario: Parts) -> list[str]:
+    """Sentences about what a scenario holds that does nothing, or nothing of what it seems to do."""
+    return [*_cut(list(_idle_fields(scenario))), *_cut(list(_constants(scenario))), *_cut(list(_late_rates(scenario)))]
+
+
+def _cut(sentences: list[str]) -> list[str]:
+    rest = len(sentences) - ALIKE_MAX
+    return sentences if rest <= 0 else [*sentences[:ALIKE_MAX], f"And {rest} more of this kind."]
+
+
+def _idle_fields(scenario: Parts) -> Iterator[str]:
+    used = used_fields(scenario) | {traffic.scatter for traffic in scenario.traffic if traffic.scatter is not None}
+    templates = list(templates_of(scenario))
+    for name in scenario.fields:
+        if name in used:
+            continue
+        place = next((place for place, template in templates if _speaks_of(template, name)), None)
+        idle = f"{path_of(('fields', name))} is used by no key template and does nothing"
+        if place is not None:
+            yield f"{idle}: did you mean {{{name}}} in {path_of(place)}?"
+        elif not fields_of(scenario.table.pk):
+            yield f"{idle}: table.pk is the one constant key {shown(scenario.table.pk)}, where a field is written in braces."
+        else:
+            yield f"{idle}."
+
+
+def _speaks_of(template: str, name: str) -> bool:
+    """Whether the text between a template's fields has the name as a word of its own."""
+    word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
+    return any(word.search(literal) for literal, _ in parse_template(template))
+
+
+def _constants(scenario: Parts) -> Iterator[str]:
+    used = used_fields(scenario)
+    for place, template in templates_of(scenario):
+        if template in scenario.fields and template in used:
+            yield f"{path_of(place)} is the constant key {shown(template)}; did you mean the field {{{template}}}?"
+
+
+def _late_rates(scenario: Parts) -> Iterator[str]:
+    for index, traffic in enumerate(scenario.traffic):
+        end_s = scenario.duration if traffic.ends is None else min(traffic.ends, scenario.duration)
+        sentence = _lateness(traffic, traffic.starts, end_s)
+        if sentence:
+            place: Place = ("traffic", index, "rate")
+            yield f"{path_of(place)} [pattern {shown(traffic.name)}]: {sentence}."
+
+
+def _lateness(traffic: Traffic, start_s: float, end_s: float) -> str:
+    """What of a rate never comes, because it lies outside the pattern's time: from ``start_s`` to ``end_s``."""
+    time = f"the pattern's time, {start_s:g} s to {end_s:g} s"
+    match traffic.rate:
+        case SpikeRate(at=at_s, lasting=lasting_s) if at_s >= end_s or at_s + lasting_s <= start_s:
+            return f"the spike at {at_s:g} s lies outside {time}; the rate is base all along"
+        case RampRate(over=over_s) as ramp if over_s > end_s and ramp.from_ != ramp.to:
+            reached = ramp.from_ + (ramp.to - ramp.from_) * end_s / over_s
+            return f"the ramp takes {over_s:g} s, beyond {time}; it gets to {reached:.6g} of {ramp.to:g} requests per second"
+        case StepsRate(steps=steps) if late := [at_s for at_s, _ in steps if at_s >= end_s]:
+            those = "the step" if len(late) == 1 else "the steps"
+            return f"{those} at {listed(f'{at_s:g} s' for at_s in late)} would come after {time}"
+        case CsvRate() as measured:
+            try:
+                first_s = check_series(measured)[0][0]
+            except CsvProblem:
+                return ""  # told as an error where the file is named
+            return f"the first row is at {first_s:g} s, after {time}; no request comes" if first_s >= end_s else ""
+    return ""
