@@ -1,4 +1,4 @@
-"""The command line: `ddbsim run`, `compare`, `check`, `schema`, `import`, `version`.
+"""The command line: `ddbsim run`, `compare`, `check`, `schema`, `import`, `version` (`python -m sim` is the same).
 
 Exit codes: 0 ran; 2 the input is wrong; 1 a fault of the program itself, or a limit set on the command line was passed.
 Heavy modules are imported inside the commands, so that `--help` and `check` answer at once.
@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
@@ -48,9 +49,37 @@ app = typer.Typer(
 _settings = {"debug": False}
 
 
+# Paragraphs of an epilog are its lines.
+RUN_EXAMPLES = """Examples:
+
+  ddbsim run orders.toml --plot orders.png
+
+  ddbsim run orders.toml --set table.write_capacity=200 --seed 3 --json --fail-over 1%"""
+IMPORT_EXAMPLES = (
+    "Reads CloudFormation and SAM templates, describe-table output, create-table input, CSV traces and YCSB workload files; "
+    "which of them a file is, is told by what stands in it."
+    """
+
+Examples:
+
+  ddbsim import template.yaml --parameter Stage=prod -o orders.toml
+
+  ddbsim import described.json --traffic requests.csv -o orders.toml"""
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a fault of ddbsim itself.")] = False,
+    wants_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     _settings["debug"] = debug
 
@@ -136,13 +165,13 @@ FailOverOption = Annotated[
     typer.Option(
         "--fail-over",
         metavar="SHARE",
-        help="Exit with 1 if more than this share of attempts was throttled: 1% or 0.01.",
+        help="Exit with 1 if more than this share of attempts was throttled, or of requests failed: 1% or 0.01.",
         show_default=False,
     ),
 ]
 
 
-@app.command()
+@app.command(epilog=RUN_EXAMPLES)
 @_answers
 def run(
     file: FileArgument,
@@ -221,11 +250,13 @@ def compare(
 def check(
     file: FileArgument,
     settings: SetOption = None,
+    seed: SeedOption = None,
+    level: LevelOption = None,
     without_indexes: WithoutIndexesOption = False,
     without_autoscaling: WithoutAutoscalingOption = False,
 ) -> None:
-    """Validate a scenario file without running it: exit code 0 or 2."""
-    scenario = _load(file, settings, None, None, without_indexes, without_autoscaling)
+    """Say what `run` would refuse, and what seems not to be meant, without running: exit code 0 or 2."""
+    scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
     for note in scenario.notes:
         _say(note)
     print(f"{file}: valid")
@@ -240,13 +271,13 @@ def schema() -> None:
     _print_json(json_schema(), indent=2)
 
 
-@app.command(name="import")
+@app.command(name="import", epilog=IMPORT_EXAMPLES)
 @_answers
 def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A template, table description or plan that you already have.", show_default=False
+            metavar="FILE", help="A template, table description, trace or workload that you have.", show_default=False
         ),
     ],
     output: Annotated[
@@ -306,6 +337,8 @@ def _load(
     without_indexes: bool,
     without_autoscaling: bool,
 ) -> Scenario:
+    """A scenario that can be run."""
+    from sim.run import check as check_run
     from sim.scenario import load
 
     overrides = [_pair("--set", text, "PATH=VALUE") for text in settings or ()]
@@ -314,7 +347,14 @@ def _load(
     if level is not None:
         overrides.append(("level", json.dumps(level)))
     without = {name for name, wanted in (("indexes", without_indexes), ("autoscaling", without_autoscaling)) if wanted}
-    return load(file, overrides=overrides, without=without)
+    scenario = load(file, overrides=overrides, without=without)
+    try:
+        check_run(scenario)
+    except InputError as error:
+        # A run does not know from which file its scenario came.
+        named = [replace(one, source=str(file)) if one.source == "scenario" else one for one in error.problems]
+        raise ScenarioError(named) from None
+    return scenario
 
 
 def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
@@ -332,7 +372,7 @@ def _share(text: str | None) -> float | None:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise _wrong("--fail-over", "must be a share of attempts: from 0% to 100%, or from 0 to 1", value=text)
+        raise _wrong("--fail-over", "must be a share: from 0% to 100%, or from 0 to 1", value=text)
     return share
 
 
@@ -418,13 +458,24 @@ def _plain_number(value: Any) -> Any:
 def _fail_over(limit: float | None, labelled: list[tuple[str, Any]]) -> None:
     if limit is None:
         return
-    over = [(label, result.to_dict()["throttled_fraction"]) for label, result in labelled]
-    over = [(label, fraction) for label, fraction in over if fraction > limit]
-    for label, fraction in over:
-        _say(f"{label}: {fraction:.3%} of attempts throttled, over the limit of {limit:.3%}")
+    over = [f"{label}: {sentence}" for label, result in labelled for sentence in _over(limit, result.to_dict())]
+    for line in over:
+        _say(line)
     if over:
         sys.stdout.flush()
         raise typer.Exit(EXIT_LIMIT_PASSED)
+
+
+def _over(limit: float, result: dict[str, Any]) -> list[str]:
+    """Which shares of a result are over the limit: of attempts throttled, and of requests failed for whatever reason."""
+    sentences = []
+    if result["throttled_fraction"] > limit:
+        sentences.append(f"{result['throttled_fraction']:.3%} of attempts throttled, over the limit of {limit:.3%}")
+    if result["failed_fraction"] > limit:
+        most = max(result["failures"], key=lambda failure: failure["count"], default=None)
+        why = f" (most with {most['error']})" if most is not None else ""
+        sentences.append(f"{result['failed_fraction']:.3%} of requests failed{why}, over the limit of {limit:.3%}")
+    return sentences
 
 
 def main() -> None:

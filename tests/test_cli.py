@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from test_scenario import MINIMAL, WITH_INDEXES
 from typer.testing import CliRunner, Result
 
-from sim.cli import app
+from sim.cli import IMPORT_EXAMPLES, app
 from sim.errors import ImportFileError, Problem
+from sim.importers.documents import READ_FORMS
+from sim.results.outcome import version as installed_version
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,8 +40,14 @@ def file(tmp_path: Path) -> Path:
 class FakeResult:
     """What the command line asks of a result."""
 
-    def __init__(self, scenario: Any, throttled_fraction: Any = 0.02) -> None:
-        self.document = {"format": 1, "seed": scenario.seed, "throttled_fraction": throttled_fraction}
+    def __init__(self, scenario: Any, throttled_fraction: Any = 0.02, failed_fraction: float = 0.0) -> None:
+        self.document = {
+            "format": 1,
+            "seed": scenario.seed,
+            "throttled_fraction": throttled_fraction,
+            "failed_fraction": failed_fraction,
+            "failures": [{"error": "ThrottlingException", "count": 1}, {"error": "ValidationException", "count": 9}],
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return copy.deepcopy(self.document)
@@ -60,7 +68,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], No
             path.write_bytes(b"picture")
 
         fakes: dict[str, dict[str, Any]] = {
-            "sim.run": {"run": run},
+            "sim.run": {"run": run, "check": lambda scenario: None},
             "sim.results.report": {"print_report": report, "print_comparison": comparison},
             "sim.results.plots": {"save_run": picture},
         }
@@ -89,7 +97,7 @@ def test_a_wrong_file_exits_with_two_and_says_all_on_standard_error(file: Path) 
     first, second = result.stderr.splitlines()
     assert first.startswith(f"{file}: traffic[0].rate: must be a number from 0 to 1e9 requests per second")
     assert "(given: -1)" in first
-    assert second.endswith("did you mean 'item_bytes'?")
+    assert "did you mean 'item_bytes'? There are: " in second
 
 
 def test_what_is_left_out_is_said(file: Path) -> None:
@@ -98,6 +106,46 @@ def test_what_is_left_out_is_said(file: Path) -> None:
     result = ddbsim("check", file, "--without-indexes", "--without-autoscaling")
     assert result.exit_code == 0
     assert "ByStatus" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rate = 100", "rate = 100\npartition = 4", "traffic[0].partition: the table starts with 4 partitions"),
+        (
+            "[table]",
+            '[cost]\nreserved_read = 5\n[table]\ntable_class = "standard-ia"',
+            "cost.reserved_read: reserved capacity is for standard tables only",
+        ),
+        ('duration = "1h"', 'duration = "400d"\nperiod = "1s"', "period: "),
+        ("format = 1", 'format = 1\nprices = "prices.toml"', "prices.toml: table: no such key in a price sheet"),
+    ],
+)
+def test_checking_says_what_running_would_say(file: Path, old: str, new: str, message: str) -> None:
+    (file.parent / "prices.toml").write_text("[table]\n")
+    file.write_text(MINIMAL.replace(old, new, 1))
+    results = [ddbsim(command, file) for command in ("check", "run", "compare")]
+    assert {result.exit_code for result in results} == {2}
+    assert len({result.stderr for result in results}) == 1, [result.stderr for result in results]
+    assert message in results[0].stderr
+    assert str(file) in results[0].stderr or "prices.toml" in message
+
+
+def test_what_seems_not_to_be_meant_is_said_and_is_no_error(file: Path) -> None:
+    file.write_text(MINIMAL.replace("USER#{user}", "USER#user"))
+    result = ddbsim("check", file)
+    told = "fields.user is used by no key template and does nothing: did you mean {user} in table.pk?"
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{file}: valid\n", f"{told}\n")
+    run = ddbsim("run", file, "--json", "--set", "duration=10s")
+    assert told in json.loads(run.stdout)["warnings"]
+
+
+def test_a_level_is_checked_as_it_is_run(file: Path) -> None:
+    file.write_text(MINIMAL.replace("rate = 100", "threads = 3"))
+    result = ddbsim("check", file)
+    assert result.exit_code == 2
+    assert 'level = "request" simulates it' in result.stderr
+    assert ddbsim("check", file, "--level", "request").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -115,7 +163,6 @@ def test_wrong_usage_exits_with_two(arguments: list[str]) -> None:
         (["--set", "traffic.red.rate=5"], "did you mean 'reads'?"),
         (["--seed", "-1"], "--set: seed: must be a whole number from 0"),
         (["--level", "flows"], "did you mean 'flow'?"),
-        (["--level", "request"], "not simulated yet"),
         (["--fail-over", "lots"], "--fail-over: must be a share"),
         (["--fail-over", "101%"], "--fail-over: must be a share"),
         (["--plot", "run.bmp"], "--plot: must end in .png"),
@@ -153,6 +200,29 @@ def test_fail_over_exits_with_one_above_the_limit_only(file: Path, limit: str, c
     assert result.exit_code == code
     assert json.loads(result.stdout)["throttled_fraction"] == 0.02
     assert ("over the limit" in result.stderr) == bool(code)
+    assert "failed" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("failed", "limit", "code"), [(0.5, "50%", 0), (0.5, "49%", 1), (1.0, "1%", 1), (0.01, "1%", 1)]
+)
+def test_fail_over_counts_failed_requests_too_and_says_which(
+    file: Path, engine: Any, failed: float, limit: str, code: int
+) -> None:
+    engine(lambda scenario, progress=None: FakeResult(scenario, 0.02, failed))
+    result = ddbsim("run", file, "--json", "--fail-over", limit)
+    assert result.exit_code == code
+    throttled = "2.000% of attempts throttled, over the limit" in result.stderr
+    assert throttled == (limit == "1%")
+    told = f"{failed:.3%} of requests failed (most with ValidationException), over the limit"
+    assert (told in result.stderr) == (code == 1 and failed > 0.01)
+
+
+def test_requests_that_fail_without_a_throttle_pass_the_limit(file: Path) -> None:
+    large = ["--set", "traffic.reads.operation=PutItem", "--set", f"traffic.reads.item_bytes={400 * 1024 + 1}"]
+    result = ddbsim("run", file, "--json", "--set", "duration=10s", "--fail-over", "1%", *large)
+    assert result.exit_code == 1
+    assert "100.000% of requests failed (most with ValidationException), over the limit of 1.000%" in result.stderr
 
 
 @pytest.mark.usefixtures("engine")
@@ -215,7 +285,20 @@ def test_the_schema_is_json() -> None:
 
 
 def test_there_is_a_version() -> None:
-    assert ddbsim("version").exit_code == 0
+    one, other = ddbsim("version"), ddbsim("--version")
+    assert (one.exit_code, one.stdout) == (other.exit_code, other.stdout) == (0, f"{installed_version()}\n")
+
+
+@pytest.mark.parametrize("command", ["run", "import"])
+def test_help_shows_two_examples(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"})
+    assert result.exit_code == 0
+    examples = result.stdout[result.stdout.index("Examples:") :]
+    assert examples.count(f"ddbsim {command} ") == 2
+
+
+def test_help_of_import_names_every_form_that_it_reads() -> None:
+    assert READ_FORMS in IMPORT_EXAMPLES
 
 
 @pytest.fixture
@@ -287,8 +370,8 @@ def test_no_bytes_bring_a_traceback(content: bytes, tmp_path: Path) -> None:
 # As a process
 
 
-def process(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "error", "-m", "sim.cli", *map(str, arguments)]
+def process(*arguments: str | Path, module: str = "sim.cli", **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-m", module, *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, text=True, env=environment, stderr=subprocess.PIPE, **options)
 
@@ -301,6 +384,13 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
         assert running.stderr is not None
         complaint = running.stderr.read()
     assert (running.returncode, complaint) == (0, "")
+
+
+@pytest.mark.parametrize("module", ["sim", "sim.cli"])
+def test_the_package_runs_as_a_module(module: str) -> None:
+    with process("--version", module=module, stdout=subprocess.PIPE) as running:
+        answer, complaint = running.communicate()
+    assert (running.returncode, answer, complaint) == (0, f"{installed_version()}\n", "")
 
 
 def test_a_path_that_is_no_unicode_is_shown_escaped() -> None:

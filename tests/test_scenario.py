@@ -78,7 +78,7 @@ burst_at_start = 0.5
 partitions = 4
 storage_bytes = 20_000_000_000
 warm_read = 4000
-table_class = "standard-ia"
+table_class = "standard"
 streams = true
 replicas = 1
 [[table.lsi]]

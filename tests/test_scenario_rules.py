@@ -381,6 +381,14 @@ def test_provisioned_capacity_may_pass_a_raised_quota() -> None:
     assert "above the account's quota of 9" in problem.message
 
 
+def test_capacity_is_reserved_for_standard_tables() -> None:
+    ok({("cost", "reserved_read"): 5})
+    ok({("cost", "reserved_read"): 0, ("table", "table_class"): "standard-ia"})
+    found = problems({("cost",): {"reserved_read": 5, "reserved_write": 1}, ("table", "table_class"): "standard-ia"})
+    assert [problem.path for problem in found] == ["cost.reserved_read", "cost.reserved_write"]
+    assert "for standard tables only; this table is standard-ia" in found[0].message
+
+
 def test_names_of_patterns_and_indexes_differ() -> None:
     (problem,) = problems({place("name", GET): "put"})
     assert problem.path == "traffic[1].name"

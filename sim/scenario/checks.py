@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
-from sim.names import PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode
+from sim.names import PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode, TableClass
 from sim.scenario.base import Place, choices, counted, nearest, refusal
 from sim.scenario.csvfile import CsvProblem, check_series, check_weights
 from sim.scenario.fields import (
@@ -22,7 +22,7 @@ from sim.scenario.fields import (
     shard_of,
 )
 from sim.scenario.rates import CsvRate
-from sim.scenario.sections import Account, Alarm, Event
+from sim.scenario.sections import Account, Alarm, Cost, Event
 from sim.scenario.table import Table, index_names, unknown_index
 from sim.scenario.templates import fields_of
 from sim.scenario.traffic import Action, Traffic
@@ -57,6 +57,8 @@ class Parts(Protocol):
     def traffic(self) -> tuple[Traffic, ...]: ...
     @property
     def account(self) -> Account: ...
+    @property
+    def cost(self) -> Cost: ...
     @property
     def event(self) -> tuple[Event, ...]: ...
     @property
@@ -372,6 +374,14 @@ def _quotas(scenario: Parts) -> Refused:
     return wrong
 
 
+def _reservation(scenario: Parts) -> Refused:
+    if scenario.table.table_class is TableClass.STANDARD:
+        return []
+    sentence = f"reserved capacity is for standard tables only; this table is {scenario.table.table_class}"
+    given = {key: getattr(scenario.cost, key) for key in ("reserved_read", "reserved_write")}
+    return [(("cost", key), value, refusal(sentence, "leave it out")) for key, value in given.items() if value]
+
+
 def _events(scenario: Parts) -> Refused:
     wrong: Refused = []
     global_names = [gsi.name for gsi in scenario.table.gsi]
@@ -400,5 +410,6 @@ _CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _traffic,
     _follows,
     _quotas,
+    _reservation,
     _events,
 )
