@@ -202,6 +202,6 @@ def test_many_epochs_of_a_clock_stay_quick() -> None:
         "seq": {"kind": "sequence"},
     }
     made = scenario(fields=fields, table={"pk": "{minute}#{user}", "sk": "{seq}"}, duration="6h", tick="1m")
-    began = time.perf_counter()
+    began = time.process_time()
     run(made)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1

@@ -26,6 +26,7 @@ class ControlPlane:
         self, env: simpy.Environment, resource: Resource, recorder: Recorder, key_names: dict[int, str]
     ) -> None:
         self._env = env
+        self._wake_s = max(OBSERVE_S, recorder.grid.tick_s)  # between two ticks there is nothing new to see
         calibration = resource.calibration
         keep_s = max(calibration.heat_window_s, calibration.peak_sustained_s, calibration.adaptive_period_s)
         self._sightings = Sightings(resource, keep_s)
@@ -44,7 +45,7 @@ class ControlPlane:
     def watch(self) -> Generator[simpy.Event, Any, None]:
         """The process: a look each minute, for ever."""
         while True:
-            yield self._env.timeout(OBSERVE_S)
+            yield self._env.timeout(self._wake_s)
             if not self._sightings.close_minute():
                 continue
             for controller in self._controllers:

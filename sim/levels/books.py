@@ -7,10 +7,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
+from sim.levels.demand import Joint
 from sim.levels.streams import Stream
 from sim.names import Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
+
+# A try of one item is five numbers in a row of `Books.tries`: time, leg, partition, outcome, and seconds since the first attempt.
+TRY_WIDTH = 5
+PASSED = (
+    -1
+)  # let through; what becomes of the request is noted elsewhere (a refusal is the number of its limit, from 0)
+SERVED = -2  # let through, and with that its request is served, after so many seconds
+NO_TIME = -1.0
 
 
 class Books:
@@ -29,14 +38,15 @@ class Books:
         self._index = {id(stream): k for k, stream in enumerate(streams)}
         self._units = np.array([flow.leg.units for flow in self._flows])
         self._limits = list(Limit)
+        self.number_of = {limit: number for number, limit in enumerate(Limit)}
+        self._single = np.array([stream.joint is Joint.ONE_OF for stream in streams for _ in stream.pattern.flows])
 
     def open(self, first: int, edges_s: Floats) -> None:
         """Begin a stretch of ticks."""
         self._first = first
         self._edges_s = edges_s
-        self._items: tuple[list[float], list[int], list[int]] = ([], [], [])
+        self.tries: list[float] = []
         self._back: tuple[list[float], list[int], list[int]] = ([], [], [])
-        self._refusals: tuple[list[float], list[int], list[int], list[int]] = ([], [], [], [])
         self._asked: tuple[list[float], list[int]] = ([], [])
         self._attempts: tuple[list[float], list[int]] = ([], [])
         self._throttled: tuple[list[float], list[int]] = ([], [])
@@ -48,16 +58,14 @@ class Books:
             np.empty(0, dtype=np.int64),
             np.empty(0, dtype=np.int64),
         )
-        self._first_refused: tuple[Ints, Ints] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        self._first_refusals = self._first_items
+        self._first_refused_by: Ints = np.empty(0, dtype=np.int64)
 
     # Single entries.
 
-    def attempted(self, now_s: float, leg: int, column: int) -> None:
-        """An item was tried."""
-        times, legs, columns = self._items
-        times.append(now_s)
-        legs.append(leg)
-        columns.append(column)
+    def attempted(self, now_s: float, leg: int, column: int, limit: Limit | None) -> None:
+        """An item was tried, and let through or refused by a limit."""
+        self.tries += (now_s, leg, column, PASSED if limit is None else self.number_of[limit], NO_TIME)
 
     def given_back(self, now_s: float, leg: int, column: int) -> None:
         """An item of a cancelled transaction was let through and taken back: asked, not served, not refused."""
@@ -66,20 +74,12 @@ class Books:
         legs.append(leg)
         columns.append(column)
 
-    def refused(self, now_s: float, leg: int, column: int, limit: Limit) -> None:
-        """An item was refused."""
-        times, legs, columns, limits = self._refusals
-        times.append(now_s)
-        legs.append(leg)
-        columns.append(column)
-        limits.append(self._limits.index(limit))
-
     def asked(self, now_s: float, stream: Stream) -> None:
         """The application asked for something."""
         self._note(self._asked, now_s, stream)
 
-    def attempt(self, now_s: float, stream: Stream, *, throttled: bool) -> None:
-        """An attempt was made."""
+    def attempt_of_many(self, now_s: float, stream: Stream, *, throttled: bool) -> None:
+        """An attempt of a batch or a transaction was made; of single items, `attempted` says all."""
         self._note(self._attempts, now_s, stream)
         if throttled:
             self._note(self._throttled, now_s, stream)
@@ -127,7 +127,7 @@ class Books:
         here[elsewhere] = False
         refused_at = np.array(refused, dtype=np.int64)
         self._first_items = (times[here], legs[here], columns[here])
-        self._first_refused = (refused_at, np.array([self._limits.index(limit) for limit in limits], dtype=np.int64))
+        self._first_refused_by = np.array([self.number_of[limit] for limit in limits], dtype=np.int64)
         self._first_refusals = (times[refused_at], legs[refused_at], columns[refused_at])
         served = here.copy()
         served[refused_at] = False
@@ -162,7 +162,7 @@ class Books:
                 done = refused_mine[answers[refused_mine] <= end_s]
                 stream.unanswered += len(refused_mine) - len(done)
                 stream.record.latency.add(latencies[done])
-                names = [self._limits.index(limit) for limit in limits]
+                names = self._first_refused_by.tolist()
                 for index in set(names):
                     error = throttling_error(self._resource.mode, self._limits[index])
                     chosen = [
@@ -181,9 +181,15 @@ class Books:
         """End the stretch: hand everything to the recorder, and let the control plane see it."""
         ticks, columns = len(self._edges_s) - 1, len(column_of)
         numbers = self._resource.partitions.numbers
-        asked = self._cells(*self._joined(self._first_items, self._items), ticks, columns)
-        refusals = self._joined(getattr(self, "_first_refusals", ([], [], [])), self._refusals[:3])
-        limits = np.concatenate((self._first_refused[1], np.array(self._refusals[3], dtype=np.int64)))
+        tries = np.array(self.tries).reshape(-1, TRY_WIDTH)
+        outcome = tries[:, 3].astype(np.int64)
+        later = (tries[:, 0], tries[:, 1].astype(np.int64), tries[:, 2].astype(np.int64))
+        refused = outcome >= 0
+        lost_later = (later[0][refused], later[1][refused], later[2][refused])
+        served_later = (tries[outcome == SERVED, 0], later[1][outcome == SERVED], tries[outcome == SERVED, 4])
+        asked = self._cells(*self._joined(self._first_items, later), ticks, columns)
+        refusals = self._joined(self._first_refusals, lost_later)
+        limits = np.concatenate((self._first_refused_by, outcome[refused]))
         offered = np.tensordot(self._units, asked, axes=1)
         lost = np.zeros((ticks, columns))
         events = np.zeros((len(self._flows), ticks, columns))
@@ -214,25 +220,34 @@ class Books:
                 self._resource.stored_bytes += (
                     by_column - events[leg].sum(axis=0) - back[leg].sum(axis=0)
                 ) * flow.leg.new_bytes
-        self._close_streams(events)
-        self._first_refusals = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        self._close_streams(events, later, lost_later, served_later)
 
-    def _close_streams(self, events: Floats) -> None:
+    def _close_streams(
+        self,
+        events: Floats,
+        later: tuple[Floats, Ints, Ints],
+        lost: tuple[Floats, Ints, Ints],
+        served: tuple[Floats, Ints, Floats],
+    ) -> None:
         for k, stream in enumerate(self._streams):
-            columns = {
-                name: self._by_tick(np.array([t for t, s in zip(*rows, strict=True) if s == k]))
-                for name, rows in (
-                    ("offered", self._asked),
-                    ("attempts", self._attempts),
-                    ("throttled", self._throttled),
-                    ("succeeded", self._succeeded),
-                )
-                if rows[0]
-            }
-            mine = events[self._stream_of_leg == k].sum(axis=(0, 2))
-            stream.record.add(self._first, throttle_events=mine, **columns)
-            if k in self._took and stream.record.latency is not None:
-                stream.record.latency.add(np.array(self._took[k]))
+            columns = {}
+            for name, rows, items in (
+                ("offered", self._asked, None),
+                ("attempts", self._attempts, later),
+                ("throttled", self._throttled, lost),
+                ("succeeded", self._succeeded, served),
+            ):
+                times = np.array(rows[0])[np.array(rows[1], dtype=np.int64) == k] if rows[0] else np.empty(0)
+                if items is not None and len(items[0]):
+                    mine = (self._stream_of_leg[items[1]] == k) & self._single[items[1]]
+                    times = np.concatenate((times, items[0][mine]))
+                if len(times):
+                    columns[name] = self._by_tick(times)
+            mine_events = events[self._stream_of_leg == k].sum(axis=(0, 2))
+            stream.record.add(self._first, throttle_events=mine_events, **columns)
+            if stream.record.latency is not None:
+                stream.record.latency.add(np.array(self._took.get(k, [])))
+                stream.record.latency.add(served[2][self._stream_of_leg[served[1]] == k])
             if k in self._waited and stream.record.limiter_wait is not None:
                 stream.record.limiter_wait.add(np.array(self._waited[k]))
 

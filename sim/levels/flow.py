@@ -18,6 +18,7 @@ from sim.levels.demand import Demand, Joint
 from sim.levels.joint import joint_groups, settle_jointly
 from sim.levels.moving import Booleans, Fate, Flow, Moving, fate_of, fate_with_blocked, nothing_served, refused_shares
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
+from sim.limits import TRANSACTION_ITEMS_MAX
 from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
@@ -27,6 +28,7 @@ from sim.results.recorder import Recorder
 from sim.scenario import Scenario
 
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
+_LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
 
 
@@ -109,7 +111,9 @@ class FlowLevel:
         lane = self._resource.lanes[dimension]
         shape = moving[0].counts.shape
         blocked = self._blocked(lane, moving, owners)
-        fitting = [m if not b.any() else m.only(~b) for m, b in zip(moving, blocked, strict=True)]
+        fitting = moving
+        if blocked is not None:
+            fitting = [m.only(~b) if b.any() else m for m, b in zip(moving, blocked, strict=True)]
         mix = self._mix(dimension)
         units = total_of([m.counts * m.units for m in fitting], shape)
         demand = LaneDemand(
@@ -130,24 +134,27 @@ class FlowLevel:
         if verdict is not None:
             if mix.costs is not None:
                 self._recorder.warn(
-                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate at this "
+                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate at "
                     'level (the cheaper before the dearer); level = "request" is exact'
                 )
             shares = refused_shares(verdict, asked, fitting, by_cost=mix.costs is not None and not mix.joint)
             fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(fitting, shares, strict=True)}
-        for m, b in zip(moving, blocked, strict=True):
+        for m, b in zip(moving, blocked or [], strict=blocked is not None):
             if b.any():  # more than the emptiest bucket can ever hold: refused for ever
                 fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
         self._write_down(dimension, moving, demand, verdict, first, fates)
         return fates
 
-    def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans]:
-        """For each leg the partitions in which an attempt of it can never pass: it costs more than a bucket holds.
+    def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans] | None:
+        """For each leg the partitions in which an attempt of it can never pass: it costs more than a bucket holds. None: there are none.
 
         A transaction passes whole or not at all: where one of its legs never passes, none does.
         """
-        by_column = lane.largest_cost_by_column()
         largest = lane.largest_cost()
+        dearest = max(m.units * m.flow.leg.items if m.flow.joint is Joint.ALL else m.units for m in moving)
+        if dearest * _LEGS_MAX <= min(largest, lane.least_depth()):
+            return None
+        by_column = lane.largest_cost_by_column()
         blocked = [(m.units > largest) | (m.units * m.flow.ceiling_ratio > by_column) for m in moving]
         for members in joint_groups(moving, owners):
             whole = sum(moving[k].units * moving[k].flow.leg.items for k in members)
@@ -266,9 +273,12 @@ class FlowLevel:
         record.fail(failed_condition, float(unmet.sum()))
         if demand.joint is Joint.EACH:
             record.unprocessed += float((events - throttled * items).sum())
-        for limit in Limit:
-            mine = total_of([f.events[limit].sum(axis=1) for _, f in met if limit in f.events], requests.shape)
-            share = np.divide(mine, events, out=np.zeros(requests.shape), where=events > 0)
+        limits = sorted({limit for _, fate in met for limit in fate.events}, key=list(Limit).index)
+        for limit in limits:
+            share: Floats | float = 1.0
+            if len(limits) > 1:
+                mine = total_of([f.events[limit].sum(axis=1) for _, f in met if limit in f.events], requests.shape)
+                share = np.divide(mine, events, out=np.zeros(requests.shape), where=events > 0)
             error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(self._resource.mode, limit)
             record.fail(error, float(grains(throttled * share).sum()))
 

@@ -187,11 +187,13 @@ def refused_shares(
     """
     here = asked[:, verdict.columns]
     lost = here - verdict.served
+    alike = np.divide(lost, here, out=np.zeros(here.shape), where=here > 0)
+    if len(verdict.refused) == 1 and not by_cost:
+        return [dict.fromkeys(verdict.refused, alike)] * len(moving)
     part = {
         limit: np.divide(amount, lost, out=np.zeros(here.shape), where=lost > 0)
         for limit, amount in verdict.refused.items()
     }
-    alike = np.divide(lost, here, out=np.zeros(here.shape), where=here > 0)
     if not by_cost:
         return [{limit: share * alike for limit, share in part.items()}] * len(moving)
     left = verdict.served

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sim.errors import Problem, ScenarioError
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats, Ints
 from sim.keyspace.spread import Spread, even
@@ -22,6 +23,8 @@ from sim.names import Arrivals
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
+
+_REQUESTS_PER_TICK_MAX = 1e12  # counts are whole 64-bit numbers, times a hundred items of a batch
 
 
 @dataclass
@@ -149,6 +152,10 @@ class Patterns:
         expected = np.maximum(np.diff(cumulative), 0.0)
         if not expected.any():
             return None
+        if float(expected.max()) > _REQUESTS_PER_TICK_MAX:
+            message = f"{demand.traffic.name} asks for {float(expected.max()):.3g} requests in one tick; at most 1e12 can be counted"
+            hint = "a shorter tick, or a lower rate"
+            raise ScenarioError([Problem(source="scenario", path="tick", message=message, hint=hint)])
         for flow in pattern.flows:
             flow.place(self._resource)
         poisson = demand.traffic.arrivals is Arrivals.POISSON

@@ -12,16 +12,16 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from sim.clients.base import ErrorKind, error_kind
+from sim.clients.base import ErrorKind
 from sim.clients.breaker import is_failure
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
-from sim.levels.books import Books
+from sim.levels.books import NO_TIME, PASSED, SERVED, Books
 from sim.levels.demand import Demand, Joint
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
 from sim.levels.streams import Request, Stream
-from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
+from sim.names import Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
@@ -120,20 +120,22 @@ class LaneLoop:
         self._resource = resource
         self._end_s = recorder.grid.duration_s
         self._lane = ClockedLane(resource.lanes[dimension])
+        self._gate = self._lane.columns[-1]
+        self._total = self._lane.totals[0] if self._lane.totals else None
         self._books = Books(resource, dimension, recorder, streams)
+        self._number_of = self._books.number_of
         self._heap: list[Event] = []
         self._count = 0
         self._column_of: dict[int, int] = {}
         self._careful: list[bool] = []
         for stream in streams:
+            stream.offset = len(self._careful)
+            stream.know_answers(resource.mode)
             self._careful += [stream.always_careful] * len(stream.pattern.flows)
             for _ in range(stream.threads):
                 traffic = stream.pattern.demand.traffic
                 request = Request(stream, 0, 0, None, traffic.starts, stream.pick_client())
                 self._push(traffic.starts, self._begin, request)
-        self._offset: dict[int, int] = {}
-        for stream in streams:
-            self._offset[id(stream)] = sum(len(other.pattern.flows) for other in streams[: len(self._offset)])
         flows = [flow for stream in streams for flow in stream.pattern.flows]
         self._units: list[float] = [flow.leg.units for flow in flows]
         self._ceiling_units: list[float] = [flow.leg.units * flow.ceiling_ratio for flow in flows]
@@ -179,7 +181,7 @@ class LaneLoop:
                 self._books.invalid(stream, came.times_s[keep])
                 continue
             owners.append((stream, came))
-            offset = self._offset[id(stream)]
+            offset = stream.offset
             for part, values in zip(
                 parts,
                 (came.times_s[keep], came.leg[keep] + offset, came.column[keep], keep, latency[keep]),
@@ -203,7 +205,7 @@ class LaneLoop:
         owners: list[tuple[Stream, Arrived]],
     ) -> None:
         lane, heap, careful = self._lane, self._heap, self._careful
-        plain = len(lane.columns) == 1 and len(lane.totals) <= 1 and not lane.debt
+        plain = lane.is_plain
         gate = lane.columns[-1]
         levels, at_s, rate, depth = gate.levels, gate.at_s, gate.rates[0], gate.depths[0]
         total = lane.totals[0] if lane.totals else None
@@ -260,7 +262,7 @@ class LaneLoop:
             stream = stream_of[leg]
             if stream.policy.max_attempts > 1:
                 number = self._resource.partitions.serving[column]
-                request = Request(stream, leg - self._offset[id(stream)], number, None, now, stream.pick_client())
+                request = Request(stream, leg - stream.offset, number, None, now, stream.pick_client())
                 stream.unanswered += 1
                 self._answered_later(now, float(latencies[i]), request, limit)
                 next_due = heap[0][0] if heap else math.inf
@@ -275,7 +277,7 @@ class LaneLoop:
     def _arrive(self, now_s: float, stream: Stream, came: Arrived, leg: int, column: int, row: int) -> None:
         serving = self._resource.partitions.serving
         items = None if came.items is None else [(k, serving[c]) for k, c in came.items[row].tolist()]
-        request = Request(stream, leg - self._offset[id(stream)], serving[column], items, now_s, stream.pick_client())
+        request = Request(stream, leg - stream.offset, serving[column], items, now_s, stream.pick_client())
         stream.unanswered += 1
         self._books.asked(now_s, stream)
         self._send(now_s, request)
@@ -351,7 +353,7 @@ class LaneLoop:
             self._attempt(now_s, head)
 
     def _cost(self, request: Request) -> float:
-        offset = self._offset[id(request.stream)]
+        offset = request.stream.offset
         if request.items is None:
             return self._units[offset + request.leg]
         return sum(self._units[offset + leg] for leg, _ in request.items)
@@ -371,24 +373,77 @@ class LaneLoop:
         stream = request.stream
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
-        offset = self._offset[id(stream)]
         latency_s = stream.latencies.next()
         if request.items is None:
-            leg = offset + request.leg
-            column, request.number = self._column(stream, request.leg, request.number)
+            leg = stream.offset + request.leg
+            column = self._column_of.get(request.number)
+            if column is None:
+                column, request.number = self._column(stream, request.leg, request.number)
             limit = self._lane.admit(now_s, column, self._units[leg], self._ceiling_units[leg])
-            self._books.attempted(now_s, leg, column)
-            if limit is not None:
-                self._books.refused(now_s, leg, column, limit)
+            self._books.attempted(now_s, leg, column, limit)
         else:
-            limit = self._attempt_items(now_s, request, offset)
-        self._books.attempt(now_s, stream, throttled=limit is not None)
+            limit = self._attempt_items(now_s, request, stream.offset)
+            self._books.attempt_of_many(now_s, stream, throttled=limit is not None)
         if stream.timeout_s is not None and latency_s > stream.timeout_s:
             self._settle_answer(now_s, stream.timeout_s, request, ErrorKind.TIMEOUT, ErrorName.TIMED_OUT)
         elif limit is not None:
             self._answered_later(now_s, latency_s, request, limit)
-        else:
+        elif stream.answers_matter:
             self._settle_answer(now_s, latency_s, request, None, None)
+        else:
+            self._decide(now_s + latency_s, request, None, None)
+
+    def _again(self, now_s: float, request: Request) -> None:
+        """`_send`, `_attempt` and `_decide` in one, for the retry of a single item whose client keeps nothing between attempts.
+
+        In a retry storm nearly all attempts come through here. The plain form is those three; a test holds both equal.
+        """
+        stream = request.stream
+        leg = stream.offset + request.leg
+        column = self._column_of.get(request.number)
+        if column is None:
+            column, request.number = self._column(stream, request.leg, request.number)
+        gate = self._gate
+        level = gate.levels[column] + (now_s - gate.at_s[column]) * gate.rates[column]
+        if level > gate.depths[column]:
+            level = gate.depths[column]
+        gate.at_s[column] = now_s
+        limit: Limit | None = None
+        total = self._total
+        if total is not None:
+            room = total.level + (now_s - total.at_s) * total.rate
+            if room > total.depth:
+                room = total.depth
+            total.at_s = now_s
+            total.level = room
+            if room < self._units[leg]:
+                limit = total.limit
+        cost = self._ceiling_units[leg]
+        if limit is None and level < cost:
+            limit = gate.limit
+        left = stream.latencies.left
+        answered_s = now_s + (left.pop() if left else stream.latencies.next())
+        if limit is None:
+            gate.levels[column] = level - cost
+            if total is not None:
+                total.level -= self._units[leg]
+            if answered_s <= self._end_s:
+                self._books.tries += (now_s, leg, column, SERVED, answered_s - request.first_s)
+                stream.unanswered -= 1
+            else:
+                self._books.tries += (now_s, leg, column, PASSED, NO_TIME)
+            return
+        gate.levels[column] = level
+        self._books.tries += (now_s, leg, column, self._number_of[limit], NO_TIME)
+        kind, error = stream.answers[limit]
+        attempt = request.attempt
+        delay_s = stream.policy.delay_s(attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
+        if delay_s is None:
+            self._fail(answered_s, request, error)
+            return
+        request.attempt = attempt + 1
+        self._count += 1
+        heappush(self._heap, (answered_s + delay_s, self._count, self._again, request))
 
     def _attempt_items(self, now_s: float, request: Request, offset: int) -> Limit | None:
         """Try a batch item by item, or a transaction as a whole; leaves in ``request.items`` what is still to be served."""
@@ -399,17 +454,15 @@ class LaneLoop:
             column, number = self._column(stream, leg, number)
             request.items[k] = (leg, number)
             placed.append((column, self._units[offset + leg], self._ceiling_units[offset + leg]))
-            self._books.attempted(now_s, offset + leg, column)
         refusals = (
             self._lane.admit_all(now_s, placed)
             if stream.joint is Joint.ALL
             else [self._lane.admit(now_s, *item) for item in placed]
         )
-        whole = stream.joint is Joint.ALL and any(limit is not None for limit in refusals)
+        cancelled = stream.joint is Joint.ALL and any(limit is not None for limit in refusals)
         for (leg, _), (column, _, _), limit in zip(request.items, placed, refusals, strict=True):
-            if limit is not None:
-                self._books.refused(now_s, offset + leg, column, limit)
-            elif whole:
+            self._books.attempted(now_s, offset + leg, column, limit)
+            if limit is None and cancelled:
                 self._books.given_back(now_s, offset + leg, column)
         last = next((limit for limit in reversed(refusals) if limit is not None), None)
         if stream.joint is Joint.ALL or last is None:
@@ -425,15 +478,14 @@ class LaneLoop:
 
     # Answers.
 
-    def _error(self, stream: Stream, limit: Limit) -> ErrorName:
-        if stream.pattern.demand.traffic.operation in TRANSACTION_OPERATIONS:
-            return ErrorName.TRANSACTION_CANCELED
-        return throttling_error(self._resource.mode, limit)
-
     def _answered_later(self, sent_s: float, latency_s: float, request: Request, limit: Limit) -> None:
         """A throttled attempt's answer."""
-        error = self._error(request.stream, limit)
-        self._settle_answer(sent_s, latency_s, request, error_kind(error), error)
+        stream = request.stream
+        kind, error = stream.answers[limit]
+        if stream.answers_matter:
+            self._settle_answer(sent_s, latency_s, request, kind, error)
+        else:
+            self._decide(sent_s + latency_s, request, kind, error)
 
     def _settle_answer(
         self, sent_s: float, latency_s: float, request: Request, kind: ErrorKind | None, error: ErrorName | None
@@ -469,7 +521,15 @@ class LaneLoop:
                 return
             self._succeed(now_s, request)
             return
-        delay_s = stream.policy.delay_s(request.attempt, kind, stream.chances.next())
+        delay_s = stream.policy.delay_s(request.attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
+        self._decide_with(now_s, request, kind, error, delay_s)
+
+    def _decide_with(
+        self, now_s: float, request: Request, kind: ErrorKind, error: ErrorName | None, delay_s: float | None
+    ) -> None:
+        """An attempt has failed, and its policy has spoken: again, if the quota agrees, or given up."""
+        stream = request.stream
+        client = stream.clients[request.client]
         if delay_s is not None and client.quota is not None:
             costs = stream.policy.quota_costs
             assert costs is not None, "a quota has costs"
@@ -486,7 +546,9 @@ class LaneLoop:
                 self._fail(now_s, request, error)
             return
         request.attempt += 1
-        self._push(now_s + delay_s, self._send, request)
+        self._count += 1
+        act = self._again if stream.is_plain and self._lane.is_plain else self._send
+        heappush(self._heap, (now_s + delay_s, self._count, act, request))
 
     def _resend(self, now_s: float, request: Request) -> bool:
         """Send what a batch gave back once more, if its client does that."""
@@ -503,7 +565,7 @@ class LaneLoop:
         return True
 
     def _be_careful(self, stream: Stream, careful: bool) -> None:
-        offset = self._offset[id(stream)]
+        offset = stream.offset
         for leg in range(len(stream.pattern.flows)):
             self._careful[offset + leg] = careful
 

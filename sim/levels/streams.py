@@ -8,17 +8,18 @@ import numpy as np
 
 from sim.calibration import Calibration
 from sim.clients.adaptive import AdaptiveLimiter
+from sim.clients.base import ErrorKind, error_kind
 from sim.clients.breaker import CircuitBreaker, make_breaker
 from sim.clients.limiter import RateLimiter, make_limiters
 from sim.clients.quota import RetryQuota, make_quota
 from sim.clients.resend import make_resend
-from sim.clients.retries import make_policy
+from sim.clients.retries import FullJitter, make_policy
 from sim.keyspace.domain import Floats
 from sim.levels.demand import Joint
 from sim.levels.latencies import latency_law
 from sim.levels.patterns import Pattern
 from sim.levels.randomness import generator
-from sim.names import Dimension, RetryMode
+from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Mode, RetryMode, throttling_error
 from sim.partitions.resource import Resource
 from sim.results.latency import TimeHistogram
 from sim.results.recorder import TrafficRecord
@@ -29,17 +30,17 @@ _POOL = 4096
 class Pool:
     """Random numbers drawn by the thousand and handed out one by one, in the order of their generator."""
 
-    __slots__ = ("_draw", "_left")
+    __slots__ = ("_draw", "left")
 
     def __init__(self, draw: object) -> None:
         self._draw = draw
-        self._left: list[float] = []
+        self.left: list[float] = []
 
     def next(self) -> float:
         """The next number."""
-        if not self._left:
-            self._left = self._draw(_POOL)[::-1].tolist()  # type: ignore[operator]
-        return self._left.pop()
+        if not self.left:
+            self.left = self._draw(_POOL)[::-1].tolist()  # type: ignore[operator]
+        return self.left.pop()
 
 
 class Request:
@@ -111,7 +112,12 @@ class Stream:
 
     Attributes
     ----------
-    careful : each attempt has to go through its client; otherwise only a refused one does.
+    always_careful : each attempt has to go through its client; otherwise only a refused one does.
+    answers_matter : the client learns from each answer when it comes; ``sends_carefully``: it may hold an attempt back.
+    offset : number of the stream's first leg among all legs of its lane.
+    answers : kind and name of the error by which each limit is told.
+    remaining : requests of a finite job that are still to come.
+    unanswered : requests without a final answer.
     """
 
     def __init__(self, pattern: Pattern, record: TrafficRecord, seed: int, calibration: Calibration) -> None:
@@ -154,11 +160,25 @@ class Stream:
         record.latency = TimeHistogram()
         if first.limiter is not None:
             record.limiter_wait = TimeHistogram()
+        self.draws_delays = isinstance(self.policy, FullJitter)
+        self.sends_carefully = self.answers_matter or first.limiter is not None
+        keeps_nothing = not self.sends_carefully and first.quota is None and self.timeout_s is None
+        simple = self.joint is Joint.ONE_OF and not pattern.demand.condition_fails
+        self.is_plain = keeps_nothing and simple and traffic.count is None and not traffic.threads
+        self.offset = 0
+        self.answers: dict[Limit, tuple[ErrorKind, ErrorName]] = {}
         self.remaining = traffic.count
         self.threads = traffic.threads or 0
         self.unanswered = 0
         self.last_answer_s = 0.0
         self._cells: tuple[tuple[str, int], int, Floats] | None = None
+
+    def know_answers(self, mode: Mode) -> None:
+        """What a client is told by each limit of a resource in this mode."""
+        transaction = self.pattern.demand.traffic.operation in TRANSACTION_OPERATIONS
+        for limit in Limit:
+            error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
+            self.answers[limit] = (error_kind(error), error)
 
     def first_latencies(self, count: int) -> Floats:
         """Latencies of first attempts, in their order."""

@@ -46,6 +46,7 @@ class ClockedLane:
     Attributes
     ----------
     columns, totals : the gates, in the lane's order.
+    is_plain : there is one ceiling and at most one total, and no debt.
     """
 
     def __init__(self, lane: Lane) -> None:
@@ -53,6 +54,8 @@ class ClockedLane:
         self.debt = lane.debt
         self.columns = [ClockedColumns(gate.limit, gate.by_ceiling) for gate in lane.columns]
         self.totals = [ClockedTotal(gate.limit) for gate in lane.totals]
+        # One ceiling and at most one total: the common case, which the tight loops spell out for speed.
+        self.is_plain = len(self.columns) == 1 and len(self.totals) <= 1 and not lane.debt
 
     def enter(self, now_s: float) -> None:
         """Take the levels that the lane's buckets have at ``now_s``."""

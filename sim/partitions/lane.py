@@ -116,6 +116,10 @@ class Lane:
             return np.inf
         return min(float(gate.buckets.depth[0]) for gate in self.totals)
 
+    def least_depth(self) -> float:
+        """Depth of the shallowest bucket of any column; a cost above it may be refused for ever somewhere."""
+        return np.inf if self.debt else min(float(gate.buckets.depth.min()) for gate in self.columns)
+
     def largest_cost_by_column(self) -> Floats:
         """The same for the gates of each column."""
         if self.debt:

@@ -177,8 +177,8 @@ class LaneRecord:
         series = self.by_limit.setdefault(limit, np.zeros(self._grid.periods))
         series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
         first_s, last_s = ((first + int(tick)) * self._grid.tick_s for tick in (hit[0], hit[-1]))
-        self.first_s.setdefault(limit, first_s)
-        self.last_s[limit] = last_s
+        self.first_s[limit] = min(first_s, self.first_s.get(limit, first_s))
+        self.last_s[limit] = max(last_s, self.last_s.get(limit, last_s))
         self.throttled_by_partition.add(numbers, period, np.add.reduceat(events, starts, axis=0))
         return first_s, last_s
 
