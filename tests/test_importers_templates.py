@@ -51,6 +51,7 @@ Resources:
 
 
 ON_DEMAND = "      BillingMode: PAY_PER_REQUEST"
+PROVISIONED = "      ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 }"
 
 
 def test_a_template_becomes_a_table_with_its_indexes_and_scaling() -> None:
@@ -107,6 +108,100 @@ def test_the_header_tells_what_was_left_out() -> None:
     )
     assert "once runs at at(2026-12-24T06:00:00), and only cron(…) of six fields is taken" in header
     assert "To fill in: traffic." in header
+
+
+def header_of(text: str) -> str:
+    return " ".join(line.removeprefix("#").strip() for line in text.splitlines() if line[:1] == "#")
+
+
+def test_what_is_in_the_file_and_was_not_taken_is_listed(tmp_path: Path) -> None:
+    more = """
+      FooBar: 5
+      KinesisStreamSpecification: { StreamArn: !GetAtt Stream.Arn }
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true }
+      TimeToLiveSpecification: { AttributeName: ttl, Enabled: true }
+      DeletionProtectionEnabled: false
+      SSESpecification: !If [Never, { SSEEnabled: true }, !Ref AWS::NoValue]
+      Tags: !If [Never, 1, [{ Key: a, Value: b }]]
+      GlobalSecondaryIndex: []
+      GlobalSecondaryIndexes:
+        - IndexName: one
+          KeySchema: [{ AttributeName: id, KeyType: HASH }]
+          Projection: { ProjectionType: ALL }
+          ContributorInsightsSpecification: { Enabled: true }
+        - IndexName: two
+          KeySchema: [{ AttributeName: id, KeyType: HASH, Order: 1 }]
+          Projection: { ProjectionType: ALL }
+          ContributorInsightsSpecification: { Enabled: true }
+"""
+    path = written(tmp_path, table_yaml(ON_DEMAND + more, "Conditions: { Never: !Equals [a, b] }"))
+    assert (
+        "Not taken: FooBar, KinesisStreamSpecification, PointInTimeRecoverySpecification, TimeToLiveSpecification, Tags, "
+        "GlobalSecondaryIndex, GlobalSecondaryIndexes[].ContributorInsightsSpecification, "
+        "GlobalSecondaryIndexes[].KeySchema[].Order. Expiry by TTL is traffic of its own"
+    ) in header_of(import_file(path))
+
+
+def test_a_name_with_a_slip_is_told_what_it_may_have_been(tmp_path: Path) -> None:
+    path = written(tmp_path, table_yaml("      BillingMod: PAY_PER_REQUEST\n" + PROVISIONED))
+    assert "Not taken: BillingMod (did you mean BillingMode?)." in header_of(import_file(path))
+    path = written(tmp_path, table_yaml(ON_DEMAND).replace("KeySchema", "KeyScheme"))
+    assert "KeySchema is missing — 'KeyScheme' is there; did you mean KeySchema?" in refusal_of(path)
+
+
+def test_nothing_is_said_where_all_was_taken() -> None:
+    assert "Not taken" not in import_file(FILES / "parcels.yaml")
+    assert "Not taken" not in import_file(FILES / "described.json")
+
+
+def test_cooldowns_and_a_scale_in_that_is_off_are_not_dropped_in_silence(tmp_path: Path) -> None:
+    template = (FILES / "parcels.yaml").read_text(encoding="utf-8")
+    target = "        TargetValue: 65.0\n"
+    assert target in template
+    more = "        ScaleInCooldown: 60\n        DisableScaleIn: {}\n"
+    off = header_of(import_file(written(tmp_path, template.replace(target, target + more.format("true")))))
+    policy = "ParcelWritesPolicy.TargetTrackingScalingPolicyConfiguration"
+    paths = [f"{policy}.{name}" for name in ("ScaleInCooldown", "DisableScaleIn")]
+    assert f"Not taken: {', '.join(paths)}. Auto scaling in a scenario has no cooldowns, and always scales in" in off
+    on = header_of(import_file(written(tmp_path, template.replace(target, target + more.format("false")))))
+    assert f"Not taken: {paths[0]}. " in on
+
+
+def test_settings_of_a_description_that_were_not_taken_are_listed_without_its_labels(tmp_path: Path) -> None:
+    described = json.loads((FILES / "described.json").read_text(encoding="utf-8"))
+    table = described["Table"]
+    table |= {"SSEDescription": {"Status": "ENABLED"}, "TableArn": "a", "DeletionProtectionEnabled": True}
+    path = written(tmp_path, json.dumps(described), "described.json")
+    assert "Not taken: SSEDescription, DeletionProtectionEnabled. " in header_of(import_file(path))
+
+
+@pytest.mark.parametrize("name", ["Yes", "No", "On", "Off", "true", "0123", "1e3", "Null"])
+def test_a_condition_and_a_parameter_may_have_any_word_as_their_name(tmp_path: Path, name: str) -> None:
+    before = f"""
+Parameters:
+  {name}: {{ Type: Number, Default: 7 }}
+Conditions:
+  {name}: !Equals [!Ref {name}, 7]
+"""
+    capacity = f"""
+      ProvisionedThroughput: !If
+        - {name if name in {"Yes", "No", "On", "Off"} else repr(name)}
+        - {{ ReadCapacityUnits: !Ref {name}, WriteCapacityUnits: !Sub "${{{name}}}" }}
+        - !Ref AWS::NoValue
+"""
+    table = scenario_of(import_file(written(tmp_path, table_yaml(capacity, before))))["table"]
+    assert (table["read_capacity"], table["write_capacity"]) == (7, 7)
+
+
+@pytest.mark.parametrize(("word", "streams"), [("true", True), ("Yes", True), ("off", False), ("False", False)])
+def test_yamls_words_for_true_and_false_are_still_read_as_such(tmp_path: Path, word: str, streams: bool) -> None:
+    path = written(tmp_path, table_yaml(f"{ON_DEMAND}\n      StreamSpecification: {{ StreamEnabled: {word} }}"))
+    assert scenario_of(import_file(path))["table"]["streams"] is streams
+
+
+def test_a_template_of_one_resource_is_told_so_in_the_singular(tmp_path: Path) -> None:
+    path = written(tmp_path, "Resources:\n  Bucket:\n    Type: AWS::S3::Bucket\n")
+    assert refusal_of(path).endswith("it has 1 resource (AWS::S3::Bucket)")
 
 
 def test_yaml_and_json_twins_give_the_same_table() -> None:
@@ -516,7 +611,7 @@ def test_the_message_names_file_place_value_and_what_is_allowed(tmp_path: Path) 
 
 def test_without_pyyaml_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    assert 'pip install "ddbsim[iac]"' in refusal_of(FILES / "parcels.yaml")
+    assert refusal_of(FILES / "parcels.yaml").endswith("— pip install pyyaml")
     assert scenario_of(import_file(FILES / "parcels.json"))["table"]["name"] == "Parcels"
 
 

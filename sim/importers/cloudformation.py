@@ -30,8 +30,10 @@ from sim.importers.shapes import (
     read_throughput,
     read_types,
     read_warm,
+    settings,
 )
 from sim.names import Mode
+from sim.scenario.base import counted
 
 TABLE = "AWS::DynamoDB::Table"
 GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
@@ -71,6 +73,7 @@ class _Template:
         self.given = given
         self.remarks: list[str] = []
         self.not_created: list[str] = []
+        self.used: list[_Resource] = []  # the chosen table, and what scales it
         self.resolver = TemplateResolver(document, source=source, given=given)
         self.resources = self._read_resources(document)
 
@@ -135,7 +138,7 @@ def _choose(template: _Template, wanted: str | None) -> _Resource:
             template.source,
             f"the template has no DynamoDB table{conditional}",
             path="Resources",
-            hint=f"it has {len(template.resources)} resources ({listed})" if kinds else "",
+            hint=f"it has {counted(len(template.resources), 'resource')} ({listed})" if kinds else "",
         )
     names = {table.logical_id: _deployed_name(template, table) for table in tables}
     if wanted is not None:
@@ -172,6 +175,7 @@ def read_template(
     """
     template = _Template(document, source=source, given=given)
     chosen = _choose(template, wanted)
+    template.used.append(chosen)
     if chosen.kind == SIMPLE_TABLE:
         draft = _read_simple_table(template, chosen)
     elif chosen.kind == GLOBAL_TABLE:
@@ -184,8 +188,19 @@ def read_template(
         draft,
         form="a SAM template" if sam else "a CloudFormation template",
         place=f"{chosen.body.path} ({chosen.kind})",
+        not_taken=_not_taken(template, chosen),
         remarks=tuple(dict.fromkeys((*template.remarks, *draft.remarks))),
     )
+
+
+def _not_taken(template: _Template, chosen: _Resource) -> tuple[str, ...]:
+    """Settings of the table and of what scales it that nobody read, those of other resources with their logical id."""
+    found: list[str] = []
+    for resource in template.used:
+        owner = "" if resource is chosen else f"{resource.logical_id}."
+        paths = resource.body.unread(under=f"{resource.body.path}.Properties")
+        found += [f"{owner}{path.removeprefix('Properties.')}" for path in paths]
+    return settings(found)
 
 
 def _table_name(template: _Template, resource: _Resource) -> Taken[str]:
@@ -283,6 +298,9 @@ def _read_global_table(template: _Template, resource: _Resource) -> TableDraft:
     if not nodes:
         replicas.fail("must list at least one region")
     replica, remark = _choose_replica(nodes, template.given.get("AWS::Region"))
+    for node in nodes:
+        if node is not replica:
+            node.leave_out()
     per_index = {node.required("IndexName").name(): node for node in replica.list_of("GlobalSecondaryIndexes")}
     seen: set[str] = set()
     globals_ = properties.list_of("GlobalSecondaryIndexes")
@@ -406,6 +424,7 @@ def _attach_scaling(template: _Template, chosen: _Resource, draft: TableDraft) -
         if draft.mode.value is Mode.ON_DEMAND:
             remarks.append(f"{target.logical_id} does not act in on-demand mode and was left out.")
             continue
+        template.used.append(target)
         scaling = _read_scaling(template, target, properties, remarks)
         side = "scaling_read" if word.endswith("ReadCapacityUnits") else "scaling_write"
         if len(parts) == 2:
@@ -478,6 +497,7 @@ def _policy_target(template: _Template, target: _Resource, properties: Node, rem
                 f"{policy.logical_id} is no target tracking policy; DynamoDB knows no other, and it was left out."
             )
             continue
+        template.used.append(policy)
         found = _read_target(tracking)
         return Taken(value=found.value, origin=f"{policy.logical_id}.{found.origin}")
     return None
@@ -494,6 +514,7 @@ def _read_schedule(target: _Resource, properties: Node, remarks: list[str]) -> l
             remarks.append(
                 f"{target.logical_id}: {label} runs at {text}, and only cron(…) of six fields is taken; left out."
             )
+            action.leave_out()
             continue
         zone = action.child("Timezone")
         if zone is not None and zone.value not in ("UTC", "Etc/UTC"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 
 from sim.importers.base import TableDraft, Taken, refuse
@@ -18,6 +19,7 @@ from sim.importers.shapes import (
     read_table_keys,
     read_throughput,
     read_types,
+    settings,
 )
 from sim.names import Mode
 
@@ -115,10 +117,13 @@ def read_described_table(document: object, *, source: str, wanted: str | None, w
     seen: set[str] = set()
     globals_ = table.list_of("GlobalSecondaryIndexes")
     check_global_count(globals_)
+    if mode.value is Mode.ON_DEMAND:
+        for node in globals_:
+            node.child("ProvisionedThroughput")  # 0/0, as the table's
     absent = "which a provisioned table has; without it BillingMode must be PAY_PER_REQUEST"
     class_node = table.child("TableClassSummary")
     class_node = class_node.child("TableClass") if class_node is not None else table.child("TableClass")
-    return TableDraft(
+    draft = TableDraft(
         form=form,
         place=path,
         name=_table_name(table),
@@ -141,6 +146,7 @@ def read_described_table(document: object, *, source: str, wanted: str | None, w
         item_count=item_count,
         remarks=tuple(remarks),
     )
+    return dataclasses.replace(draft, not_taken=settings(table.unread()))
 
 
 def _table_name(table: Node) -> Taken[str]:

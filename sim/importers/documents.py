@@ -17,6 +17,9 @@ MERGED_MEMBERS_MAX = 10_000  # of one YAML mapping after its merge keys
 READ_FORMS = (
     "CloudFormation and SAM templates, describe-table output, create-table input, CSV traces and YCSB workload files"
 )
+_YAML_BOOL = "tag:yaml.org,2002:bool"
+_YAML_SCALARS = {_YAML_BOOL, *(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "null"))}
+_TRUE_OR_FALSE = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")  # of YAML 1.2
 _TERRAFORM = re.compile(
     r'^\s*(?:terraform|locals|(?:resource|data)\s+"[^"]+"\s+"[^"]+"|(?:module|provider|variable|output)\s+"[^"]+")\s*\{',
     re.MULTILINE,
@@ -96,7 +99,7 @@ def _parse_yaml(text: str, *, source: str) -> object:
     try:
         import yaml
     except ImportError:
-        refuse(source, "is YAML as it seems, and PyYAML is not installed", hint='pip install "ddbsim[iac]"')
+        refuse(source, "is YAML as it seems, and PyYAML is not installed", hint="pip install pyyaml")
     try:
         return yaml.load(text, Loader=_loader_class())  # a SafeLoader: see _loader_class
     except yaml.MarkedYAMLError as error:
@@ -123,11 +126,23 @@ def _loader_class() -> Any:
     import yaml
 
     class TemplateLoader(yaml.SafeLoader):
-        # Dates stay text, as CloudFormation reads them.
+        # Dates stay text, as CloudFormation reads them, and so do YAML 1.1's other words for true and false: a condition or a
+        # parameter may be named Yes or Off.
         yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML declares it so
-            first: [(tag, pattern) for tag, pattern in entries if tag != "tag:yaml.org,2002:timestamp"]
+            first: [
+                (tag, _TRUE_OR_FALSE if tag == _YAML_BOOL else pattern)
+                for tag, pattern in entries
+                if tag != "tag:yaml.org,2002:timestamp"
+            ]
             for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            # Names are text: true, 0123 and null too.
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                if isinstance(key, yaml.ScalarNode) and key.tag in _YAML_SCALARS:
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep=deep)
 
         def flatten_mapping(self, node: yaml.MappingNode) -> None:
             super().flatten_mapping(node)

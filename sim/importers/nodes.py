@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from sim.importers.base import Taken, refuse
+from sim.errors import ImportFileError
+from sim.importers.base import Taken, refuse, shown
 
 UNITS_MAX = 10**9  # per second; a scenario takes no more
 SIZE_MAX = 10**15  # bytes or items; a scenario takes no more
 NAME_CHARACTERS_MAX = 255  # of tables, indexes and key attributes
+NEAR_MISS = 0.85  # likeness from which an unread name is taken for a slip of one that was looked for
 _WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
 _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?")
+# YAML 1.1 has the words for true and false; they are read as text, since names may be such words.
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,7 @@ class Node:
     """A value at a path of a document.
 
     Life cycle: a reader makes the root and walks down with `child` and `children`, which resolve lazily, so that what nobody
-    reads can be neither wrong nor asked for.
+    reads can be neither wrong nor asked for. What was there and never asked for is `unread` at the end.
     """
 
     def __init__(
@@ -70,7 +75,9 @@ class Node:
         base: str = "",
         resolver: Resolver | None = None,
         note: str = "",
+        asked: dict[str, tuple[dict[object, object], set[str]]] | None = None,
     ) -> None:
+        self._asked = {} if asked is None else asked  # path → members of the mapping there, and which were asked for
         self._resolver: Resolver = resolver or Plain()
         self.source = source
         self.path = path
@@ -105,7 +112,15 @@ class Node:
         return self.value
 
     def _at(self, raw: object, path: str) -> Node:
-        return Node(raw, source=self.source, path=path, base=self.base, resolver=self._resolver, note=self.note)
+        return Node(
+            raw,
+            source=self.source,
+            path=path,
+            base=self.base,
+            resolver=self._resolver,
+            note=self.note,
+            asked=self._asked,
+        )
 
     def mapping(self) -> dict[object, object]:
         """The value as a mapping, its members still unresolved."""
@@ -117,6 +132,7 @@ class Node:
     def child(self, key: str) -> Node | None:
         """The member of that name, None where there is none (also ``null`` and ``AWS::NoValue``)."""
         members = self.mapping()
+        self._asked.setdefault(self.path, (members, set()))[1].add(key)
         if members.get(key) is None:
             return None
         node = self._at(members[key], f"{self.path}.{key}" if self.path else key)
@@ -126,8 +142,44 @@ class Node:
         """The member of that name, which must be there."""
         node = self.child(key)
         if node is None:
-            self.fail(f"{key} is missing{', ' + why if why else ''}", show=False)
+            near = difflib.get_close_matches(key, [name for name in self.mapping() if isinstance(name, str)], n=1)
+            hint = f"{shown(near[0])} is there; did you mean {key}?" if near and near[0] != key else ""
+            self.fail(f"{key} is missing{', ' + why if why else ''}", show=False, hint=hint)
         return node
+
+    def leave_out(self) -> None:
+        """Count the members of this mapping as asked for: it was left out as a whole, and that is said elsewhere."""
+        members = self.mapping()
+        self._asked[self.path] = (members, {key for key in members if isinstance(key, str)})
+
+    def unread(self, under: str = "") -> list[str]:
+        """Paths below `base` of what stands in the mappings that were opened, and was never asked for, each once.
+
+        Members of lists go under one path, ``GlobalSecondaryIndexes[].Tags``; what is false or absent says nothing.
+
+        Parameters
+        ----------
+        under : only what lies at this path or in it.
+        """
+        found: list[str] = []
+        for path, (members, asked) in self._asked.items():
+            if not path.startswith(under):
+                continue
+            missed = [key for key in asked if key not in members]
+            for key in members:
+                if isinstance(key, str) and key not in asked and self._says_something(members[key], path):
+                    place = re.sub(r"\[\d+\]", "[]", f"{path}.{key}" if path else key)
+                    near = difflib.get_close_matches(key, missed, n=1, cutoff=NEAR_MISS)
+                    meant = f" (did you mean {near[0]}?)" if near else ""
+                    found.append(place.removeprefix(self.base) + meant)
+        return list(dict.fromkeys(found))
+
+    def _says_something(self, raw: object, path: str) -> bool:
+        try:
+            value, _ = self._resolver.resolve(raw, path)
+        except ImportFileError:
+            return True  # wrong, but nobody needs it
+        return value not in (None, False, "false", "") and value is not ABSENT
 
     def children(self) -> list[Node]:
         """The members of a list, without those that are absent."""
@@ -192,8 +244,8 @@ class Node:
     def flag(self) -> bool:
         """The value as true or false; templates write them as text as well."""
         value = self._known("true or false")
-        if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
-            return value.strip().lower() == "true"
+        if isinstance(value, str) and value.strip().lower() in _FLAGS:
+            return _FLAGS[value.strip().lower()]
         if not isinstance(value, bool):
             self.fail("must be true or false")
         return value

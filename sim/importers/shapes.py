@@ -9,8 +9,37 @@ from sim.importers.nodes import SIZE_MAX, UNITS_MAX, Node
 from sim.limits import GSI_MAX, ITEM_BYTES_MAX, LSI_MAX
 from sim.names import Mode, Projection, TableClass
 
+PATH_PARTS_MAX = 3  # of an unread path that is shown whole
 NO_MAXIMUM = -1  # F-OD-7: how the API says "none"
 _CLASSES = {"STANDARD": TableClass.STANDARD, "STANDARD_INFREQUENT_ACCESS": TableClass.STANDARD_IA}
+
+
+# What only says which thing this is, how it stands, or what it may do: no setting that a run could miss.
+_LABELS = frozenset(
+    {
+        "Backfilling",
+        "NumberOfDecreasesToday",
+        "PolicyName",
+        "PolicyType",
+        "PredefinedMetricSpecification",
+        "RoleARN",
+        "StreamViewType",
+    }
+)
+_LABEL_ENDINGS = ("Arn", "DateTime", "Id", "Label", "Status")
+
+
+def settings(unread: list[str]) -> tuple[str, ...]:
+    """Those of some unread paths that set something."""
+    names = [(path, path.split(" ")[0].rsplit(".", 1)[-1]) for path in unread]
+    kept = [path for path, name in names if name not in _LABELS and not name.endswith(_LABEL_ENDINGS)]
+    return tuple(dict.fromkeys(map(_shortened, kept)))
+
+
+def _shortened(path: str) -> str:
+    """A deep path by where it begins and ends: ``WriteProvisionedThroughputSettings…DisableScaleIn``."""
+    parts = path.split(".")
+    return path if len(parts) <= PATH_PARTS_MAX else f"{parts[0]}…{parts[-1]}"
 
 
 def read_keys(table: Node) -> KeysDraft:

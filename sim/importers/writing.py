@@ -29,6 +29,7 @@ from sim.limits import (
     TABLE_QUOTA_WRITE_PER_S,
 )
 from sim.names import BATCH_OPERATIONS, TRANSACTION_OPERATIONS, Operation, Projection
+from sim.scenario.base import counted
 
 # Guesses: round numbers that a reader sees to be guesses, each written with the word in its comment.
 GUESSED_KEYS = 10_000
@@ -41,6 +42,7 @@ GUESSED_RATE_PER_S = 100
 GUESSED_DURATION = "1h"
 GUESSED_TARGET = 0.7  # F-AS-6, the console's default
 COMMENT_CHARACTERS_MAX = 300
+NOT_TAKEN_MAX = 40  # names that the header lists
 HEADER_CHARACTERS = 118
 STEPS_PER_LINE = 8
 _GENERIC_NAMES = {"pk", "sk", "hashkey", "rangekey", "sortkey", "partitionkey"}
@@ -144,6 +146,12 @@ def _header(table: TableDraft, traffic: TrafficDraft | None, file_name: str, tra
         yield from _wrapped(f"Traffic from {traffic_name}: {traffic.form}.")
     yield "#"
     yield from _wrapped(f"Taken: {', '.join(_taken(table, traffic))}. Behind each line stands where it came from.")
+    if table.not_taken:
+        shortened = table.not_taken[:NOT_TAKEN_MAX]
+        rest = len(table.not_taken) - len(shortened)
+        more = f" and {rest} more" if rest else ""
+        yield from _wrapped(f"Not taken: {', '.join(comment_text(name) for name in shortened)}{more}.")
+        yield from (line for sentence in _consequences(table.not_taken) for line in _wrapped(sentence))
     missing = _missing(table, traffic)
     yield from _wrapped(f'Not in the file, and guessed below (look for "guess"): {", ".join(missing)}.')
     if traffic is None:
@@ -153,6 +161,15 @@ def _header(table: TableDraft, traffic: TrafficDraft | None, file_name: str, tra
         )
     for remark in (*table.remarks, *_single_table(table), *(traffic.remarks if traffic is not None else ())):
         yield from _wrapped(remark)
+
+
+def _consequences(not_taken: tuple[str, ...]) -> Iterator[str]:
+    """What a reader should know of some settings that were not taken."""
+    names = {re.split(r"[.…]", path.split(" ")[0])[-1] for path in not_taken}
+    if names & {"DisableScaleIn", "ScaleInCooldown", "ScaleOutCooldown"}:
+        yield "Auto scaling in a scenario has no cooldowns, and always scales in as well as out."
+    if "TimeToLiveSpecification" in names:
+        yield 'Expiry by TTL is traffic of its own: a [[traffic]] with operation = "TTLDelete".'
 
 
 def _single_table(table: TableDraft) -> Iterator[str]:
@@ -267,8 +284,10 @@ def _guessed_count(table: TableDraft, attribute: str) -> tuple[int, str]:
     items = table.item_count.value if table.item_count is not None else None
     if is_hash and items is not None:
         if not table.keys.range_attributes:
-            return items, f"one value per item, {items:,} items"
-        return max(1, items // GUESSED_SORT_KEYS), f"{items:,} items at {GUESSED_SORT_KEYS} each; equally popular"
+            return items, f"one value per item, {counted(items, 'item')}"
+        return max(
+            1, items // GUESSED_SORT_KEYS
+        ), f"{counted(items, 'item')} at {GUESSED_SORT_KEYS} each; equally popular"
     if is_hash:
         return GUESSED_KEYS, f"{GUESSED_KEYS:,} values, equally popular"
     if is_range:
