@@ -119,6 +119,30 @@ SCENARIOS = {
     + ON_DEMAND
     + "'USER#{user}'\n"
     + put("{ kind = 'diurnal', mean = 1000, peak = 1900, peak_at = '20:00' }"),
+    "suffixes-that-collide": "duration = '30m'\n[fields]\nshard = { kind = 'uniform', count = 10 }\n"
+    + ON_DEMAND
+    + "'S#{shard}'\n"
+    + put("3500"),
+    "near-another-limit": "duration = '10m'\n"
+    + USERS
+    + ON_DEMAND
+    + "'USER#{user}'\n"
+    + put("8000", name="sensors")
+    + "[[traffic]]\nname = 'dashboard'\noperation = 'GetItem'\npk = 'DASHBOARD#main'\nrate = 5000\n",
+    "retry-storm": "level = 'request'\nduration = '3m'\n"
+    + USERS
+    + PROVISIONED
+    + "'USER#{user}'\nread_capacity = 10\nwrite_capacity = 60\nburst_at_start = 0\n"
+    + put("120", "[traffic.client]\nretry = 'legacy'\nrate_limit = { write = 1000 }"),
+    "short-spike": "duration = '24h'\n"
+    + USERS
+    + ON_DEMAND
+    + "'USER#{user}'\nwarm_write = 30000\n"
+    + put("[['0s', 100], ['12h', 20000], ['730m', 100]]", "arrivals = 'even'"),
+    "hostile-names": "title = '<script>alert(1)</script>'\nduration = '2m'\n"
+    + ON_DEMAND
+    + "'<script>KEY'\n"
+    + put("1500", name="<script>"),
     "odd-names": "title = 'Cost [bold] $x$ and $y$'\nduration = '2m'\n"
     + ON_DEMAND
     + '"[red]KEY\\u001b[31m$é"\n'

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
 from explained_runs import SCENARIOS, run_of
 
-from sim.names import Declined, Limit
+import sim
+from sim.names import Declined, Limit, SplitReason
 from sim.results import phrases
 from sim.results.bottleneck import bottlenecks, partition_rates
-from sim.results.explain import explain, verdict
+from sim.results.explain import explain, verdict, why
 
 
 def told(name: str) -> str:
@@ -37,14 +39,12 @@ FACTS = {
         "heat_window_s + split_delay_s, 8m here, plausibly 2m to 20m",
     ],
     "flash-sale": [
-        "from 10m to 38m",
+        "from 10m to ",
         "10,000 write units/s",
         "the four partitions of that moment 4,000 together",
         "begun at 14m, serving from 17m",
         "2,000 write units/s to begin with, so 4,000 at once",
         "only once that was held for 15m",
-        "served from 38m on",
-        "from 4 to 16 partitions by 38m, and throttling ended at 38m",
         "warm_write = 15,000",
         "15 partitions",
         "peak_sustained_s, 15m here, plausibly 5m to 30m",
@@ -120,7 +120,7 @@ FACTS = {
     "viral-read": [
         "Reads of get to one item, POST#viral,",
         "a partition gives 3,000 read units/s",
-        "its partition was asked for up to 7,",
+        "58 % of the 7,200 read units/s asked of it",
         "never lift a partition above 3,000 read units/s",
         "a cache in front of the table (DAX)",
         "the key in 4 copies",
@@ -245,9 +245,8 @@ def test_the_single_key_that_carries_the_refusals_is_found_among_many() -> None:
 
 
 VERDICTS = {
-    "one-item": "33 % of attempts throttled all through the run (30m)",
-    "flash-sale": "23 % of attempts throttled from 10m to 38m",
-    "burst": "12 % of attempts throttled from 15m to the end (30m)",
+    "one-item": "33 % of all attempts throttled, all through the run (30m)",
+    "burst": "12 % of all attempts throttled, between 15m and the end",
     "calm": "nothing throttled",
     "nobody": "no traffic",
 }
@@ -256,6 +255,82 @@ VERDICTS = {
 @pytest.mark.parametrize("name", VERDICTS)
 def test_the_verdict_is_one_line(name: str) -> None:
     assert verdict(run_of(name)) == VERDICTS[name]
+
+
+def test_a_share_of_the_whole_run_is_not_told_as_one_of_its_span() -> None:
+    result = run_of("flash-sale")
+    assert result.last_throttle_s is not None
+    ends = phrases.clock(result.last_throttle_s + 1)
+    assert (
+        verdict(result)
+        == f"{phrases.percent(result.throttled_fraction)} of all attempts throttled, between 10m and {ends}"
+    )
+
+
+def test_growth_is_told_as_it_was_recorded() -> None:
+    record = run_of("flash-sale").table
+    first = next(split.at_s for split in record.splits if split.reason is SplitReason.THROUGHPUT)
+    final, last_s = record.partition_counts[-1][1], record.splits[-1].at_s
+    assert f"served from {phrases.clock(first)} on" in told("flash-sale")
+    assert f"from 4 to {final} partitions by {phrases.clock(last_s)}" in told("flash-sale")
+
+
+def test_keys_that_only_share_a_partition_are_told_to_part_and_not_to_be_divided_again() -> None:
+    result = run_of("suffixes-that-collide")
+    text = told("suffixes-that-collide")
+    found = bottlenecks(result)[0]
+    assert all(key.peak_per_s < 0.7 * 1000 for key in found.keys)
+    assert "the hash put four of them into partition" in text
+    assert "none of these keys is too heavy" in text.lower()
+    assert "chance of the hash" in text
+    assert "suffixes" not in text
+    (wanted,) = re.findall(r"warm_write = ([\d,]+)", text)
+    cured = sim.with_overrides(result.scenario, [("table.warm_write", wanted.replace(",", ""))])
+    assert sim.run(cured).throttled == 0
+
+
+def test_what_comes_near_to_a_limit_is_told_beside_what_throttles() -> None:
+    text = told("near-another-limit")
+    assert "Writes of sensors were throttled" in text
+    assert re.search(
+        r"Also near its limit, though nothing was refused there: partition \d, the busiest, gave 8\d % of its ceiling of 3,000 read "
+        r"units/s at .*, (99\.9|100) % of that for DASHBOARD#main\.",
+        text,
+    )
+    assert "near its limit" not in told("one-item")
+
+
+def test_a_retry_storm_is_named_and_the_cure_counts_requests_not_retries() -> None:
+    result = run_of("retry-storm")
+    text, each = told("retry-storm"), result.attempts / result.offered
+    assert each > 2
+    assert f"A retry storm: each request of put is sent {each:.1f} times on average" in text
+    assert f"{phrases.percent(1 - result.offered / result.attempts)} of its attempts are retries" in text
+    assert "client.max_attempts" in text
+    assert "asked, retries included, in that time" in text
+    (found,) = bottlenecks(result)
+    assert found.busiest_per_s == pytest.approx(120, rel=0.15)
+    assert found.asked_per_s > 2 * found.busiest_per_s
+    assert "retry storm" not in told("burst")
+
+
+def test_the_reason_beside_other_runs_is_half_a_sentence() -> None:
+    assert why(run_of("burst")) == "writes throttled, 25 % in that time: the table has 150 provisioned"
+    assert why(run_of("one-item")).startswith(
+        "writes throttled, 33 % in that time: STATS#global: an item lies in one partition"
+    )
+    assert why(run_of("calm")).startswith("nothing throttled; partition ")
+
+
+def test_a_result_prints_as_one_line_and_shows_as_a_small_page() -> None:
+    result = run_of("odd-names")
+    assert repr(result) == f"<Result 'Cost [bold] $x$ and $y$', flow level: {verdict(result)}>"
+    assert "\n" not in repr(run_of("flash-sale"))
+    page = run_of("hostile-names")._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    for text in run_of("flash-sale").explanation:
+        assert html.escape(text) in run_of("flash-sale")._repr_html_()
 
 
 def test_odd_names_are_shown_on_one_line_without_their_control_characters() -> None:

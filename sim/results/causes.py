@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sim.keyspace.hashing import HASH_SPACE
 from sim.limits import ON_DEMAND_HEADROOM_FACTOR
 from sim.names import TABLE, AdmissionPolicy, Declined, Dimension, Limit, Mode, SplitReason
 from sim.results.bottleneck import Bottleneck, LoadedKey, burst_at_start, resource_words
@@ -19,6 +22,10 @@ TARGET_FRACTION = 0.7  # room kept in every cure: the target utilisation that AW
 _STEADY_FRACTION = 0.8  # refusals in fewer of the periods between first and last are "on and off"
 _ALL_OF_IT = 0.95  # a key with this part of a resource's traffic is all of it, for a sentence
 _FULL_FRACTION = 0.9  # asked for this part of what all partitions give, the table as a whole is short
+_SNUG_FRACTION = (
+    0.8  # a few keys cannot fill partitions evenly: this is below the load at which a partition is split for heat
+)
+_PARTITIONS_TRIED_MAX = 5_000  # more than this nobody lays out for the sake of a few keys
 _NO_CREDIT_S = 1.5  # a bucket that starts with one second's worth has no credit to speak of
 
 
@@ -36,11 +43,12 @@ def sentences_of(result: Outcome, b: Bottleneck) -> Iterator[str]:
             yield (
                 "partitions have no part in this quota, so neither splits nor warm throughput help; ask AWS to raise it to "
                 f"at least {at_least(b.busiest_per_s)} {_units(b)} for the busiest minute (account.table_{b.dimension} in the scenario)"
+                f"{_then(result, b)}"
             )
         case Limit.MAX_ON_DEMAND:
             yield (
                 f"what would help: raise max_{b.dimension} to at least {at_least(b.busiest_per_s)} for the busiest minute, "
-                "or take the throttling as the price of the cap"
+                f"or take the throttling as the price of the cap{_then(result, b)}"
             )
 
 
@@ -58,6 +66,15 @@ def span_words(result: Outcome, first_s: float, end_s: float, busy_fraction: flo
     return f"{on_and_off}from {since} to {clock(end_s)}"
 
 
+def between_words(result: Outcome, first_s: float, end_s: float) -> str:
+    """The same beside a share of the whole run, which must not be read as one of this span: ``between 10m and 38m``."""
+    start, end = _from_the_start(result, first_s), _to_the_end(result, end_s)
+    if start and end:
+        return f"all through the run ({clock(result.grid.duration_s)})"
+    since, until = "the start" if start else clock(first_s), "the end" if end else clock(end_s)
+    return f"at {since}" if since == until else f"between {since} and {until}"
+
+
 def split_relief_s(result: Outcome) -> float:
     """Seconds from a partition's becoming hot to the moment at which its halves serve."""
     return float(result.scenario.calibration.heat_window_s + result.scenario.calibration.split_delay_s)
@@ -69,11 +86,12 @@ def split_relief_s(result: Outcome) -> float:
 def _cause(result: Outcome, b: Bottleneck) -> str:
     what = f"{b.dimension}s" if b.resource == TABLE else f"{b.dimension}s that touch {resource_words(b.resource)}"
     whose = f" of {joined([name(p) for p in b.patterns])}" if len(result.traffic) > 1 and b.patterns else ""
-    of_it = " of it" if _one_key(b) and _is_all(b, b.keys[0]) else ""
+    of_it = " of it" if b.limit is Limit.KEY_RANGE and _one_key(b) and _is_all(b, b.keys[0]) else ""
+    asked = "asked, retries included," if b.first_fraction < 0.95 else "asked"
     return (
         f"{what}{whose}{_to_where(result, b)} were throttled {span_words(result, b.first_s, b.end_s, b.busy_fraction)}: "
-        f"{percent(b.refused_fraction)} of the {amount(b.asked_per_s)} {_units(b)} asked{of_it} in that time were refused, "
-        f"because {_because(result, b)} [{b.throttle.reason}]"
+        f"{percent(b.refused_fraction)} of the {amount(b.asked_per_s)} {_units(b)} {asked}{of_it} in that time were refused, "
+        f"because {because(result, b)} [{b.throttle.reason}]"
     )
 
 
@@ -87,7 +105,8 @@ def _to_where(result: Outcome, b: Bottleneck) -> str:
     return f" to {number(len(b.keys))} keys ({_key_names(b)})"
 
 
-def _because(result: Outcome, b: Bottleneck) -> str:
+def because(result: Outcome, b: Bottleneck) -> str:
+    """The limit that refused, as the end of a sentence."""
     match b.limit:
         case Limit.ACCOUNT:
             return f"the account's quota lets one table take {amount(b.gives_per_s)} {_units(b)}"
@@ -117,7 +136,7 @@ def _because_of_the_ceiling(result: Outcome, b: Bottleneck) -> str:
         asked = ""
         key = b.keys[0]
         if not _is_all(b, key):
-            if key.per_s is not None and key.per_s > b.ceiling_per_s and not _follows_clock(result, b):
+            if key.per_s > b.ceiling_per_s and not _follows_clock(result, b):
                 asked = f" (this one was asked for {amount(key.per_s)})"
             elif hottest:
                 asked = f" (its partition was asked for up to {hottest})"
@@ -126,12 +145,18 @@ def _because_of_the_ceiling(result: Outcome, b: Bottleneck) -> str:
         lie = "stay" if b.why_not_split is Declined.LOCAL_INDEX else "start out"
         return f"the items of one partition key {lie} in one partition and {gives}{asked}"
     if b.keys:
+        together = _in_the_hottest(result, b)
+        if not _heavy(b, b.ceiling_per_s) and len(together) > 1 and b.hottest is not None:
+            return (
+                f"{gives} and the hash put {number(len(together))} of them into partition {b.hottest.number}, one of "
+                f"{plural(b.partitions, 'partition')} to begin with, which was asked for up to {hottest}"
+            )
         shared = (
             f", and they shared {number(b.partitions)} partitions to begin with" if b.partitions < len(b.keys) else ""
         )
         most = f", the hottest of which was asked for up to {hottest}" if shared and hottest else ""
         return f"each key lies in one partition and {gives}{shared}{most}"
-    if b.busiest_per_s > _FULL_FRACTION * b.partitions * b.ceiling_per_s:
+    if _is_full(b):
         if b.partitions == 1:
             return f"{gives} and there was one"
         return f"{gives} and the {number(b.partitions)} partitions of that moment {amount(b.partitions * b.ceiling_per_s)} together"
@@ -166,7 +191,7 @@ def _why_splits_did_not_help(result: Outcome, b: Bottleneck) -> Iterator[str]:
     if scenario.table.mode is Mode.PROVISIONED and not _is_instant(result):
         yield f"under {scenario.admission} admission the service did not split partitions for heat"
         return
-    heat = [split for split in record.splits if split.reason is SplitReason.HEAT]
+    heat = b.splits
     if b.declined:
         row = b.declined[0]
         before = (
@@ -175,21 +200,26 @@ def _why_splits_did_not_help(result: Outcome, b: Bottleneck) -> Iterator[str]:
         others = f", and {plural(len(b.declined) - 1, 'other')} later" if len(b.declined) > 1 else ""
         keys = list(dict.fromkeys(name(d.key) for d in b.declined if d.why is row.why and d.key))
         where = f"to split partition {row.partition}{others}"
-        yield f"{before}the service declined at {clock(row.at_s)} {where}: {_why_declined(row.why, keys)}"
+        why = _why_declined(row.why, keys, carries=_nothing_else_helps(result, b))
+        yield f"{before}the service declined at {clock(row.at_s)} {where}: {why}"
     elif heat:
         last = f", the last of {len(heat)} at {clock(heat[-1].at_s)}" if len(heat) > 1 else ""
         grew = any(split.reason is SplitReason.THROUGHPUT for split in record.splits)
         relief = "" if grew else _relief(result, b, heat[-1].at_s)
         served = f"begun at {clock(heat[0].decided_s)}, serving from {clock(heat[0].at_s)}"
-        yield f"split for heat came late: {served}{last}{relief}"
-    elif not record.splits and b.first_s + split_relief_s(result) > result.grid.duration_s:
+        if _one_key(b) and _is_item(result, b):
+            yield f"split for heat did not help, for an item stays in one of the halves: {served}{last}"
+        else:
+            yield f"split for heat came late: {served}{last}{relief}"
+    elif b.first_s + split_relief_s(result) > result.grid.duration_s:
         yield (
             f"split for heat was too slow to help: relief comes some {clock(split_relief_s(result))} after a partition becomes hot, "
             f"and the run {_rest(result, b.first_s)}"
         )
-    elif not record.splits:
+    elif not record.splits or not _is_unsplittable(result, b):
         trigger, window = percent(scenario.calibration.heat_trigger_fraction), scenario.calibration.heat_window_s
-        yield f"no partition was split for heat: that takes a mean of {trigger} of its ceiling over {clock(window)}"
+        which = "partition that refused them" if record.splits else "partition"
+        yield f"no {which} was split for heat: that takes a mean of {trigger} of its ceiling over {clock(window)}"
 
 
 def _rest(result: Outcome, first_s: float) -> str:
@@ -198,11 +228,16 @@ def _rest(result: Outcome, first_s: float) -> str:
     return f"ended {clock(result.grid.duration_s - first_s)} after the first throttle"
 
 
-def _why_declined(why: Declined, keys: list[str]) -> str:
+def _why_declined(why: Declined, keys: list[str], *, carries: bool) -> str:
+    """Why a split was declined; with ``carries`` these keys are all of the trouble, so that nothing else would help either."""
     if why is Declined.SINGLE_ITEM:
-        carries = "single items carry the heat" if len(keys) > 1 else "a single item carries the heat"
+        heat = "single items carry the heat" if len(keys) > 1 else "a single item carries the heat"
         which = f" ({joined(keys)})" if keys else ""
-        return f"{carries}{which}, so no number of partitions helps, and neither does warm throughput or a greater capacity"
+        if not carries:
+            return f"there {heat}{which}, which no split divides"
+        return (
+            f"{heat}{which}, so no number of partitions helps, and neither does warm throughput or a greater capacity"
+        )
     of_keys = f" of {joined(keys)}" if keys else ""
     if why is Declined.MOVING_SORT_KEY:
         return f"the heat{of_keys} moves along ever-increasing sort keys, and all of it would fall into the upper half"
@@ -239,50 +274,64 @@ def _relief(result: Outcome, b: Bottleneck, last_split_s: float) -> str:
 
 def _cures_of_the_ceiling(result: Outcome, b: Bottleneck) -> Iterator[str]:
     room = TARGET_FRACTION * b.ceiling_per_s
-    hottest = b.hottest.per_s if b.hottest is not None else 0.0
-    rates = [key.per_s for key in b.keys if key.per_s is not None]
-    heaviest = hottest if _follows_clock(result, b) or not rates else max(rates)
-    if b.keys and (heaviest > room or _is_unsplittable(result, b)):
-        yield _shard(result, b, heaviest)
+    hottest = b.hottest.per_s * b.first_fraction if b.hottest is not None else 0.0
+    heavy = _heavy(b, room)
+    carrying = [key for key in heavy if key in b.keys]
+    rest = b.busiest_per_s - sum(key.peak_per_s for key in heavy)
+    if b.keys and (_follows_clock(result, b) or (_is_held_together(b) and not carrying)):
+        yield _shard(result, b, b.keys, [hottest])
+    elif carrying:
+        yield _shard(result, b, carrying, [key.peak_per_s for key in carrying])
+    elif _lie_together(result, b):
+        yield _lay_apart(result, b)
+    elif heavy and rest <= room * b.partitions and _heavy(b, b.ceiling_per_s):
+        yield _shard(result, b, heavy, [key.peak_per_s for key in heavy])
     elif b.busiest_per_s > room * b.partitions:
         yield _warm(result, b)
     elif hottest > room:
-        spread = "spread the traffic over more keys, or " if b.keys else ""
-        partitions = math.ceil(b.partitions * hottest / room)
+        partitions = _partitions_apart(result, b)[0] or math.ceil(b.partitions * hottest / room)
+        proviso = "" if b.known else ", provided that no single item is hotter than that"
         yield (
-            f"what would help: {spread}make the ranges narrower before the load comes, for warm_{b.dimension} = "
-            f"{at_least(partitions * b.ceiling_per_s)} lays out {partitions:,} partitions and so brings the hottest one to about "
-            f"{percent(TARGET_FRACTION)} of its ceiling, provided that no single item is hotter than that"
+            "what would help: spread the traffic over more keys, or make the ranges narrower before the load comes, for "
+            f"warm_{b.dimension} = {at_least(partitions * b.ceiling_per_s)} lays out {partitions:,} partitions and so brings the hottest "
+            f"one to {percent(_SNUG_FRACTION)} of its ceiling or less{proviso}{_quota_first(result, b, partitions * b.ceiling_per_s)}"
+            f"{_too_heavy(result, b)}"
         )
 
 
-def _shard(result: Outcome, b: Bottleneck, heaviest: float) -> str:
+def _shard(result: Outcome, b: Bottleneck, keys: Sequence[LoadedKey], rates: Sequence[float]) -> str:
+    """The cure of keys that are too heavy for a partition; ``rates`` are theirs, or one for all that are hot one after the other."""
+    heaviest = max(rates)
     suffixes = _suffixes(b, heaviest)
-    one = _one_key(b) or _follows_clock(result, b)
-    wanted = [suffixes] if one else [_suffixes(b, heaviest if key.per_s is None else key.per_s) for key in b.keys]
-    if one:
-        over = f"the key over {suffixes} suffixes"
+    wanted = [_suffixes(b, rate) for rate in rates]
+    names = joined([_shown(key) for key in keys])
+    if len(rates) == 1:
+        which = "the key" if len(b.keys) == 1 or len(keys) > 1 else names
+        over = f"{which} over {suffixes} suffixes"
     elif min(wanted) == suffixes:
-        over = f"each of these keys over {suffixes} suffixes, {sum(wanted)} in all"
+        which = "each of these keys" if len(keys) == len(b.keys) else f"each of {names}"
+        over = f"{which} over {suffixes} suffixes, {sum(wanted)} in all"
     else:
-        over = f"these keys over {sum(wanted)} suffixes in all, {suffixes} of them for the heaviest"
+        which = "these keys" if len(keys) == len(b.keys) else names
+        over = f"{which} over {sum(wanted)} suffixes in all, {suffixes} of them for the heaviest"
     each = f"about {amount(heaviest / suffixes)} {_units(b)} each where a partition gives {amount(b.ceiling_per_s)}"
     action = f"write sharding: spread {over}, {each}"
+    then = _then(result, b, sharded=keys)
     if b.why_not_split is Declined.LOCAL_INDEX:
         return (
             "what would help: drop the local secondary index (a global one can take its place), for then the collection can be split "
-            f"between sort keys; or {action}"
+            f"between sort keys; or {action}{then}"
         )
     if b.why_not_split is Declined.MOVING_SORT_KEY:
-        return f"what would help is {action}; a sort key that does not only grow would let the service split the collection"
+        return f"what would help is {action}; a sort key that does not only grow would let the service split the collection{then}"
     if b.dimension is Dimension.READ:
         return (
             "what would help: a cache in front of the table (DAX) for reads that may be eventually consistent, or "
-            f"{over.replace(' over ', ' in ').replace('suffixes', 'copies')}, {each}"
+            f"{over.replace(' over ', ' in ').replace('suffixes', 'copies')}, {each}{then}"
         )
     return (
         f"what would help is {action}; readers then ask all suffixes, and those that happen to share a partition are split apart "
-        "within minutes"
+        f"within minutes{then}"
     )
 
 
@@ -291,14 +340,50 @@ def _suffixes(b: Bottleneck, per_s: float) -> int:
     return max(2, math.ceil(per_s / (TARGET_FRACTION * b.ceiling_per_s) - 1e-9))
 
 
+def _lay_apart(result: Outcome, b: Bottleneck) -> str:
+    """The cure of keys of which each is light enough, but which the hash has put into one partition."""
+    partitions, load = _partitions_apart(result, b)
+    wait = f"split for heat parts them some {clock(split_relief_s(result))} after they become hot"
+    chance = (
+        "which of them share a partition is chance of the hash (DynamoDB's is not the one here), so with other names or a prefix they "
+        "fall elsewhere"
+    )
+    if partitions is None or result.scenario.admission is not AdmissionPolicy.INSTANT:
+        return f"what would help is patience or other names: {wait}; {chance}"
+    wanted = at_least(partitions * b.ceiling_per_s)
+    return (
+        "none of these keys is too heavy for a partition of its own, so what would help is more partitions: "
+        f"warm_{b.dimension} = {wanted} before the load comes lays out {partitions:,}, none asked for more than {amount(load)} "
+        f"{_units(b)} here{_quota_first(result, b, partitions * b.ceiling_per_s)}; or waiting, for {wait}; {chance}"
+    )
+
+
+def _partitions_apart(result: Outcome, b: Bottleneck) -> tuple[int | None, float]:
+    """The fewest equal partitions in which the keys that are known and an even rest leave each some room, and the load of the fullest.
+
+    Keys that are too heavy on their own are left out.
+    """
+    room = _SNUG_FRACTION * b.ceiling_per_s
+    keys = [key for key in b.known if key.peak_per_s <= room]
+    places = np.array([key.position / HASH_SPACE for key in keys])
+    rates = np.array([key.peak_per_s for key in keys])
+    rest = max(0.0, b.busiest_per_s - sum(key.peak_per_s for key in b.known))
+    for partitions in range(result.resources[b.resource].initial_partitions, _PARTITIONS_TRIED_MAX):
+        column = np.minimum((places * partitions).astype(np.int64), partitions - 1)
+        load = np.bincount(column, weights=rates, minlength=partitions) + rest / partitions
+        if load.max() <= room:
+            return partitions, float(load.max())
+    return None, 0.0
+
+
 def _warm(result: Outcome, b: Bottleneck) -> str:
     wanted = round_up(b.busiest_per_s / TARGET_FRACTION)
     quota: float = getattr(result.scenario.account, f"table_{b.dimension}")
     over = ""
     if b.busiest_per_s <= quota < wanted:
         wanted, over = int(quota), "; the table quota allows no more"
-    elif wanted > quota:
-        over = f"; the table quota of {amount(quota)} must be raised first"
+    else:
+        over = _quota_first(result, b, wanted)
     partitions = math.ceil(wanted / b.ceiling_per_s)
     filled = percent(b.busiest_per_s / (partitions * b.ceiling_per_s))
     return (
@@ -307,12 +392,35 @@ def _warm(result: Outcome, b: Bottleneck) -> str:
     )
 
 
+def _quota_first(result: Outcome, b: Bottleneck, wanted_per_s: float) -> str:
+    quota: float = getattr(result.scenario.account, f"table_{b.dimension}")
+    return f"; the table quota of {amount(quota)} must be raised first" if wanted_per_s > quota else ""
+
+
 def _too_heavy(result: Outcome, b: Bottleneck) -> str:
-    keys = [k for k in result.hot_keys if k.resource == b.resource and k.share * b.busiest_per_s > b.ceiling_per_s]
-    if not keys:
+    """What a cure by more partitions or more capacity leaves undone: keys that pass a partition's ceiling on their own."""
+    keys = _heavy(b, b.ceiling_per_s)
+    if not keys or _follows_clock(result, b):
         return ""
-    names = joined([name(key.key) for key in keys])
-    return f"; {names} alone would still pass a partition's ceiling and must be spread over suffixes"
+    names = joined([_shown(key) for key in keys])
+    suffixes = sum(_suffixes(b, key.peak_per_s) for key in keys)
+    still = f"; {names} alone would still pass a partition's ceiling"
+    in_all = " in all" if len(keys) > 1 else ""
+    if b.dimension is Dimension.READ:
+        return f"{still}: a cache in front of the table (DAX), or {suffixes} copies{in_all}"
+    return f"{still} and must be spread over {suffixes} suffixes{in_all}"
+
+
+def _then(result: Outcome, b: Bottleneck, *, sharded: Sequence[LoadedKey] = ()) -> str:
+    """What must come on top of a cure, lest the next limit refuse what this one lets pass: more partitions, or keys divided."""
+    words = "" if sharded else _too_heavy(result, b)
+    if _is_full(b):
+        wanted = round_up(b.busiest_per_s / TARGET_FRACTION)
+        words += (
+            f"; and set warm_{b.dimension} = {wanted:,} before the load comes, for {plural(b.partitions, 'partition')} "
+            f"{'gives' if b.partitions == 1 else 'give'} no more than {amount(b.partitions * b.ceiling_per_s)}"
+        )
+    return words
 
 
 # Provisioned capacity: why it ran out, and what would do.
@@ -379,6 +487,7 @@ def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
     return (
         f"what would help: provision {at_least(b.busiest_per_s)} {_units(b)} for the busiest minute, or "
         f"{at_least(b.busiest_per_s / TARGET_FRACTION)} to keep it at {percent(TARGET_FRACTION)}, auto scaling's usual target{smooth}"
+        f"{_too_heavy(result, b)}"
     )
 
 
@@ -402,7 +511,45 @@ def _one_key(b: Bottleneck) -> bool:
 
 
 def _is_all(b: Bottleneck, key: LoadedKey) -> bool:
-    return key.per_s is not None and key.per_s >= _ALL_OF_IT * b.asked_per_s
+    return key.per_s >= _ALL_OF_IT * b.asked_per_s
+
+
+def _heavy(b: Bottleneck, above_per_s: float) -> list[LoadedKey]:
+    """Keys of the bottleneck's dimension that ask for more than this on their own, heaviest first."""
+    return sorted((key for key in b.known if key.peak_per_s > above_per_s), key=lambda key: -key.peak_per_s)
+
+
+def _in_the_hottest(result: Outcome, b: Bottleneck) -> list[LoadedKey]:
+    """The carrying keys that lie in the hottest partition."""
+    if b.hottest is None:
+        return []
+    partition = result.resources[b.resource].partitions[b.hottest.number]
+    return [key for key in b.keys if partition.low.hash <= key.position < partition.high.hash]
+
+
+def _lie_together(result: Outcome, b: Bottleneck) -> bool:
+    """Whether a few keys refuse only because they share partitions: each would fit into one of its own."""
+    return (
+        len(b.keys) > 1
+        and not _is_held_together(b)
+        and not _follows_clock(result, b)
+        and not _heavy(b, TARGET_FRACTION * b.ceiling_per_s)
+    )
+
+
+def _nothing_else_helps(result: Outcome, b: Bottleneck) -> bool:
+    """Whether these keys are all of the trouble, so that neither partitions nor capacity would help."""
+    return bool(b.keys) and not _lie_together(result, b) and not _is_full(b)
+
+
+def _is_full(b: Bottleneck) -> bool:
+    """Whether the table as a whole is asked for more than its partitions give, evenly though it be spread."""
+    return b.busiest_per_s > _FULL_FRACTION * b.partitions * b.ceiling_per_s
+
+
+def _is_held_together(b: Bottleneck) -> bool:
+    """Whether something else than its single items keeps a collection in one partition."""
+    return b.why_not_split in (Declined.LOCAL_INDEX, Declined.MOVING_SORT_KEY)
 
 
 def _is_item(result: Outcome, b: Bottleneck) -> bool:
@@ -416,7 +563,11 @@ def _is_unsplittable(result: Outcome, b: Bottleneck) -> bool:
 
 
 def _key_names(b: Bottleneck) -> str:
-    return joined([name(key.name) + (f" / {name(key.sort_key)}" if key.sort_key is not None else "") for key in b.keys])
+    return joined([_shown(key) for key in b.keys])
+
+
+def _shown(key: LoadedKey) -> str:
+    return name(key.name) + (f" / {name(key.sort_key)}" if key.sort_key is not None else "")
 
 
 def _follows_clock(result: Outcome, b: Bottleneck) -> bool:

@@ -6,6 +6,7 @@ Nothing is said but what was recorded, and arithmetic on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,14 +25,16 @@ from sim.names import (
 )
 from sim.results.bottleneck import (
     Bottleneck,
+    HotPartition,
     bottlenecks,
     burst_at_start,
     busiest_partition,
+    key_rates,
     per_minute,
     resource_words,
     value_at,
 )
-from sim.results.causes import sentences_of, span_words, split_relief_s
+from sim.results.causes import because, between_words, sentences_of, split_relief_s
 from sim.results.cost import break_even_utilisation, cents
 from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
 
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from sim.results.outcome import Outcome
     from sim.scenario import Traffic
 
+_NEAR_FRACTION = 0.8  # of a limit: worth a sentence beside another that throttles
+_MOST_OF_A_PARTITION = 0.5
+_STORM_ATTEMPTS = 1.3  # attempts per request: from here on retries are a part of the trouble
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
 _TOLD_IN_FULL = 3
 _SLIGHT_FRACTION = 0.02  # a reason with less of the throttle events than this is only mentioned
@@ -55,11 +61,25 @@ def explain(result: Outcome) -> list[str]:
         sentences.append(f"more rarely there was {joined(rows)}")
     if not told:
         sentences.append(_closest_call(result))
+    else:
+        sentences += _also_near(result)
     for traffic in result.scenario.traffic:
         sentences += _other_failures(result, traffic)
     sentences += _low_utilisation(result)
     sentences += _calibrated(result, main)
     return [sentence(text) for text in dict.fromkeys(sentences)]
+
+
+def why(result: Outcome) -> str:
+    """Why a run throttled, as half a sentence, for a line beside other runs."""
+    told = bottlenecks(result)
+    if not told:
+        calls = _all_calls(result)
+        return f"nothing throttled; {calls[0].words}" if calls else verdict(result)
+    main, more = told[0], len(told) - 1
+    whose = f" (and {plural(more, 'other reason')})" if more else ""
+    where = f"{joined([name(key.name) for key in main.keys])}: " if main.keys and main.limit is Limit.KEY_RANGE else ""
+    return f"{main.dimension}s throttled, {percent(main.refused_fraction)} in that time: {where}{because(result, main)}{whose}"
 
 
 def verdict(result: Outcome) -> str:
@@ -70,11 +90,11 @@ def verdict(result: Outcome) -> str:
             return "no traffic"
         failures = f", but {percent(result.failed_fraction)} of requests failed" if result.failed > 0.5 else ""
         return f"nothing throttled{failures}"
-    when = span_words(result, first_s, min(last_s + result.grid.tick_s, result.grid.duration_s))
+    when = between_words(result, first_s, min(last_s + result.grid.tick_s, result.grid.duration_s))
     if result.throttled > 0:
-        return f"{percent(result.throttled_fraction)} of attempts throttled {when}"
+        return f"{percent(result.throttled_fraction)} of all attempts throttled, {when}"
     items = sum(throttle.count for throttle in result.throttles)
-    return f"{plural(items, 'item')} refused {when}, though no attempt as a whole"
+    return f"{plural(items, 'item')} refused, {when}, though no attempt as a whole"
 
 
 # Runs without throttles.
@@ -83,23 +103,43 @@ def verdict(result: Outcome) -> str:
 def _closest_call(result: Outcome) -> str:
     if result.attempts == 0:
         return "there was no traffic"
-    calls = sorted(
-        (
-            call
-            for resource, record in result.resources.items()
-            for dimension, lane in record.lanes.items()
-            if lane.consumed_units.any()
-            for call in _calls(result, resource, dimension)
-        ),
-        key=lambda call: -call[0],
-    )
+    calls = _all_calls(result)
     if not calls:
         return "nothing was throttled, and nothing was consumed"
-    return f"nothing was throttled; the closest approach to a limit: {'; '.join(words for _, words in calls[:2])}"
+    return f"nothing was throttled; the closest approach to a limit: {'; '.join(call.words for call in calls[:2])}"
+
+
+def _also_near(result: Outcome) -> Iterator[str]:
+    """What refused nothing but came near to it, while something else throttled."""
+    refused = {(t.resource, t.dimension) for t in result.throttles}
+    near = [c for c in _all_calls(result) if c.fraction >= _NEAR_FRACTION and (c.resource, c.dimension) not in refused]
+    if near:
+        yield f"also near its limit, though nothing was refused there: {near[0].words}"
+
+
+@dataclass(frozen=True)
+class _Call:
+    """How near a limit came: as a fraction of it, and as words."""
+
+    fraction: float
+    resource: str
+    dimension: Dimension
+    words: str
+
+
+def _all_calls(result: Outcome) -> list[_Call]:
+    """All limits that anything was consumed of, the nearest first."""
+    calls = [
+        _Call(fraction, resource, dimension, words)
+        for resource, record in result.resources.items()
+        for dimension, lane in record.lanes.items()
+        if lane.consumed_units.any()
+        for fraction, words in _calls(result, resource, dimension)
+    ]
+    return sorted(calls, key=lambda call: -call.fraction)
 
 
 def _calls(result: Outcome, resource: str, dimension: Dimension) -> Iterator[tuple[float, str]]:
-    """How near each limit came, as a fraction and as words."""
     lane = result.resources[resource].lanes[dimension]
     busiest = busiest_partition(result, resource, dimension)
     ceiling = CEILING_PER_S[dimension]
@@ -107,19 +147,37 @@ def _calls(result: Outcome, resource: str, dimension: Dimension) -> Iterator[tup
     yield (
         busiest.per_s / ceiling,
         f"partition {busiest.number}{of_index}, the busiest, gave {percent(busiest.per_s / ceiling)} of its ceiling of {amount(ceiling)} "
-        f"{dimension} units/s at {clock(busiest.at_s)}",
+        f"{dimension} units/s at {clock(busiest.at_s)}{_mostly(result, resource, dimension, busiest)}",
     )
-    if result.scenario.table.mode is Mode.ON_DEMAND:
-        return
     rates, begins_s = per_minute(result, lane.consumed_units)
     shares = rates / np.array([value_at(lane.capacity, float(at)) for at in begins_s])
     top = int(shares.argmax())
     share, at_s = float(shares[top]), float(begins_s[top])
+    has = "provisioned" if result.scenario.table.mode is Mode.PROVISIONED else "permitted"
+    if share < _NEAR_FRACTION and has == "permitted":
+        return
     yield (
         share,
-        f"{resource_words(resource)} used {percent(share)} of its {amount(value_at(lane.capacity, at_s))} provisioned {dimension} units/s "
+        f"{resource_words(resource)} used {percent(share)} of its {amount(value_at(lane.capacity, at_s))} {has} {dimension} units/s "
         f"in its busiest minute, at {clock(at_s)}{_burst_used(result, resource, dimension) if share > 1 else ''}",
     )
+
+
+def _mostly(result: Outcome, resource: str, dimension: Dimension, busiest: HotPartition) -> str:
+    """The one key that most of a partition's load came from, where there is one."""
+    partition = result.resources[resource].partitions[busiest.number]
+    period = int(np.searchsorted(result.period_starts_s, busiest.at_s, side="right")) - 1
+    inside = [
+        (float(key_rates(result, resource, dimension, tally)[period]), tally)
+        for (where, _), tally in result.recorder.keys.items()
+        if where == resource
+        and tally.units.get(dimension, 0.0) > 0
+        and partition.low.hash <= tally.position < partition.high.hash
+    ]
+    rate, tally = max(inside, key=lambda row: row[0], default=(0.0, None))
+    if tally is None or rate < _MOST_OF_A_PARTITION * busiest.per_s:
+        return ""
+    return f", {percent(min(1.0, rate / busiest.per_s))} of that for {name(tally.key)}"
 
 
 def _burst_used(result: Outcome, resource: str, dimension: Dimension) -> str:
@@ -166,9 +224,45 @@ def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
             f"batches of {who} handed back {plural(record.unprocessed, 'item')}{share} unprocessed, and nobody sent them again: "
             "a batch reports success all the same, so resend what it hands back (client.retry_unprocessed)"
         )
-    attempts = float(record.attempts.sum())
-    if traffic.operation not in PAGED_OPERATIONS and attempts > 1.1 * offered:
-        yield f"retries turned {plural(offered, 'request')} of {who} into {plural(attempts, 'attempt')}, {attempts / offered:.1f} for each"
+    unsent = record.failures.get(ErrorName.BREAKER_OPEN, 0.0)
+    if unsent >= 0.5:
+        yield (
+            f"{plural(unsent, 'request')} of {who} ({percent(unsent / offered)}) were never sent, for the client's circuit breaker was open"
+        )
+    yield from _retries(result, traffic)
+
+
+def _retries(result: Outcome, traffic: Traffic) -> Iterator[str]:
+    """Requests that were sent again and again."""
+    record, who = result.traffic[traffic.name], name(traffic.name)
+    offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
+    if traffic.operation in PAGED_OPERATIONS or attempts <= 1.1 * offered:
+        return
+    each = attempts / offered
+    if each < _STORM_ATTEMPTS or not record.throttled.any():
+        yield f"retries turned {plural(offered, 'request')} of {who} into {plural(attempts, 'attempt')}, {each:.1f} for each"
+        return
+    refused = float(record.throttled.sum())
+    worst = int(np.argmax(record.attempts / np.maximum(record.offered, 1.0)))
+    peak = float(record.attempts[worst] / max(1.0, record.offered[worst]))
+    at = f", up to {peak:.1f} at {clock(float(result.period_starts_s[worst]))}" if peak > 1.2 * each else ""
+    client = traffic.client
+    means = [
+        f"fewer attempts (client.max_attempts{'' if client.max_attempts is None else f', {client.max_attempts} now'})"
+    ]
+    means.append("longer and jittered delays (client.base_delay)")
+    if client.circuit_breaker is None:
+        means.append("a circuit breaker (client.circuit_breaker)")
+    if client.rate_limit is None:
+        means.append("the client's own rate limit (client.rate_limit)")
+    # Even if every first attempt was refused, the other refusals hit retries.
+    again = max(0.0, refused - offered) / (attempts - offered)
+    refused_again = f" (at least {percent(again)} of them were refused once more)" if again > 0.05 else ""
+    yield (
+        f"a retry storm: each request of {who} is sent {each:.1f} times on average{at}; {percent(1 - offered / attempts)} of its attempts "
+        f"are retries that a table at its limit refuses again{refused_again}: they add load, not capacity; what would help is what lifts "
+        f"the limit, and until then {joined(means, most=4)}"
+    )
 
 
 def _low_utilisation(result: Outcome) -> Iterator[str]:

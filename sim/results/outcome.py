@@ -10,7 +10,7 @@ from importlib import metadata
 import numpy as np
 
 from sim.keyspace.domain import Floats
-from sim.names import TABLE, Dimension, ErrorName, Limit, Mode, Operation, reason
+from sim.names import PAGED_OPERATIONS, TABLE, Dimension, ErrorName, Limit, Mode, Operation, reason
 from sim.results.cost import Bill, bill
 from sim.results.prices import PriceSheet
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid, TrafficRecord
@@ -244,16 +244,44 @@ class Outcome:
         values = np.array([value for _, value in line], dtype=float)
         return np.asarray(values[np.maximum(np.searchsorted(times, ends, side="right") - 1, 0)])
 
+    def first_attempt_fraction(self, resource: str, dimension: Dimension) -> float:
+        """Share of the units asked that requests asked at their first attempts; the rest is retries. 1 where there were none."""
+        first = again = 0.0
+        for traffic in self.scenario.traffic:
+            units = self.facts[traffic.name].units_per_request.get(resource, {}).get(dimension, 0.0)
+            record = self.traffic[traffic.name]
+            offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
+            first += offered * units
+            again += (0.0 if traffic.operation in PAGED_OPERATIONS else max(0.0, attempts - offered)) * units
+        return _fraction(first, first + again) or 1.0
+
     @cached_property
     def bill(self) -> Bill:
         """What the table costs: for the run, and kept up for a month in either mode."""
+        lanes = self.table.lanes
+        return self._bill({d: float(lane.consumed_units.sum()) for d, lane in lanes.items()})
+
+    @cached_property
+    def bill_of_all(self) -> Bill:
+        """What the table would cost if it served all that was offered."""
+        return self._bill(
+            {
+                d: max(
+                    float(lane.consumed_units.sum()),
+                    float(lane.offered_units.sum()) * self.first_attempt_fraction(TABLE, d),
+                )
+                for d, lane in self.table.lanes.items()
+            }
+        )
+
+    def _bill(self, units: Mapping[Dimension, float]) -> Bill:
         scenario, lanes = self.scenario, self.table.lanes
         return bill(
             sheet=self.sheet,
             table_class=scenario.table.table_class,
             mode=scenario.table.mode,
-            read_units=float(lanes[Dimension.READ].consumed_units.sum()),
-            write_units=float(lanes[Dimension.WRITE].consumed_units.sum()),
+            read_units=units[Dimension.READ],
+            write_units=units[Dimension.WRITE],
             capacity_read=lanes[Dimension.READ].capacity if scenario.table.mode is Mode.PROVISIONED else [(0.0, 0.0)],
             capacity_write=lanes[Dimension.WRITE].capacity if scenario.table.mode is Mode.PROVISIONED else [(0.0, 0.0)],
             duration_s=self.grid.duration_s,

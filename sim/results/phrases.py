@@ -61,6 +61,15 @@ def clock(at_s: float) -> str:
     return f"{days}d{hours:02d}h" if hours else f"{days}d"
 
 
+def lasting(seconds: float) -> str:
+    """A short length of time: ``4.2 ms``, ``1.3 s``, from a minute on as `clock`."""
+    if seconds < 0.9995:
+        return f"{_to_figures(1000 * seconds, 2):g} ms"
+    if seconds < _MINUTE_S:
+        return f"{_to_figures(seconds, 2):g} s"
+    return clock(seconds)
+
+
 def amount(value: float) -> str:
     """A number to three figures, with separators for thousands; whole where it nearly is: ``1,500``, ``33.3``, ``0.5``."""
     return f"{_to_figures(value, 3):,.10g}" if abs(value) < 1e10 else f"{value:.3g}"

@@ -25,7 +25,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import CEILING_PER_S
-from sim.names import TABLE, Dimension
+from sim.names import TABLE, AdmissionPolicy, Dimension, Limit, Mode
 from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
 from sim.results.explain import verdict
 from sim.results.phrases import amount, name
@@ -42,6 +42,7 @@ CONSUMED_COLOUR = "#56B4E9"
 THROTTLED_COLOUR = "#D55E00"
 SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"
 SLIGHT_FRACTION = 0.01
+TABLE_LIMIT_COLOUR = "#CC79A7"
 OFFERED_COLOUR = "#000000"
 CAPACITY_COLOUR = "#009E73"
 LOAD_COLOURS = "Blues"
@@ -69,6 +70,8 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 }
 _TIME_TICKS_MAX = 10
 _TITLE_POINTS = 13
+_STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
+_FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
 
 
@@ -165,7 +168,8 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
     """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
 
     A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
-    whichever was nearer to it; spans in which it refused something are laid over in the colour of throttling.
+    whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
+    the whole table refused is no partition's doing: a strip above the bands shows when.
     """
     record = result.resources[resource]
     places = band_places(record.partitions)
@@ -187,6 +191,7 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
         label="throttled",
     )
     _draw_bands(result, resource, places, axes)
+    by_table = _draw_table_limits(result, resource, axes, extent[3])
     bar = axes.inset_axes((1.012, 0.0, 0.014, 1.0))
     colour_bar = axes.get_figure(root=True).colorbar(image, cax=bar)  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
     colour_bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
@@ -197,9 +202,9 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
     where = "" if resource == TABLE else f" of {_literal(name(resource))}"
     count = f"{record.initial_partitions:,} → {final:,}" if record.splits else f"{final:,}"
     axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
-    axes.set_ylim(0, extent[3])
+    axes.set_ylim(0, extent[3] * (1 + _STRIP_FRACTION if by_table else 1))
     _partition_ticks(record.partitions, places, axes)
-    _legend(axes, *_partition_legend(result, resource, throttled))
+    _legend(axes, *_partition_legend(result, resource, throttled, by_table=by_table))
     _time_axis(result, axes)
     return axes
 
@@ -236,7 +241,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
         consumed = partition_rates(result, resource, dimension)
         asked = partition_rates(result, resource, dimension, asked=True)
         load = np.maximum(load, consumed / CEILING_PER_S[dimension])
-        lost = asked - consumed
+        lost = np.where(_at_its_own_limit(result, resource, dimension, consumed), asked - consumed, 0.0)
         refused = np.maximum(refused, (lost > 0).astype(np.int64) + (lost > SLIGHT_FRACTION * asked))
     served = served_seconds(result, partitions)
     edges_s = period_edges_s(result)
@@ -266,6 +271,64 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
         grid[band, span] = np.maximum(grid[band, span], load[partition.number, period[alive]])
         marks[band, span] = np.maximum(marks[band, span], refused[partition.number, period[alive]])
     return grid, marks, columns_s / scale_s
+
+
+def _at_its_own_limit(result: Outcome, resource: str, dimension: Dimension, consumed: Floats) -> Floats:
+    """Where refusals are the partition's own: partitions × periods, true or false.
+
+    Refusals are counted per partition and per limit, not per both. In periods in which both kinds of limit refused, those partitions count
+    that gave nearly all they can; elsewhere there is no doubt.
+    """
+    by_limit = result.resources[resource].lanes[dimension].by_limit
+    none = np.zeros(result.grid.periods)
+    own = sum((by_limit.get(limit, none) for limit in _own_limits(result)), none) > 0
+    whole = sum((series for limit, series in by_limit.items() if limit not in _own_limits(result)), none) > 0
+    return np.asarray(own & (~whole | (consumed > _FULL_FRACTION * CEILING_PER_S[dimension])))
+
+
+def _own_limits(result: Outcome) -> tuple[Limit, ...]:
+    """Limits that belong to a partition: its ceiling, and before instant adaptive capacity its part of the table's."""
+    instant = result.scenario.table.mode is Mode.ON_DEMAND or result.scenario.admission is AdmissionPolicy.INSTANT
+    return (Limit.KEY_RANGE,) if instant else (Limit.KEY_RANGE, Limit.PROVISIONED)
+
+
+def _draw_table_limits(result: Outcome, resource: str, axes: Axes, top: float) -> bool:
+    """A hatched strip above the bands in the periods in which a limit of the whole table refused; returns whether there is one."""
+    edges_s = period_edges_s(result)
+    scale_s, _ = _time_unit(result)
+    spans = []
+    for lane in result.resources[resource].lanes.values():
+        for limit, series in lane.by_limit.items():
+            if limit in _own_limits(result):
+                continue
+            first_s, end_s = lane.first_s[limit], lane.last_s[limit] + result.grid.tick_s
+            spans += [
+                (max(edges_s[k], first_s), min(edges_s[k + 1], end_s)) for k in np.flatnonzero(series > 0).tolist()
+            ]
+    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in _joined_spans(spans)]
+    if bars:
+        axes.broken_barh(
+            bars,
+            (top, _STRIP_FRACTION * top),
+            facecolor="none",
+            edgecolor=TABLE_LIMIT_COLOUR,
+            hatch="////",
+            linewidth=0,
+            label="throttled by the table's limit",
+        )
+        axes.axhline(top, color="0.6", linewidth=0.5)
+    return bool(bars)
+
+
+def _joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spans that touch or overlap as one."""
+    joined: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined
 
 
 def _draw_capacity(result: Outcome, line: list[tuple[float, float]], offered_most: float, axes: Axes) -> float:
@@ -331,7 +394,9 @@ def _partition_ticks(partitions: Sequence[PartitionRecord], places: Ints, axes: 
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def _partition_legend(result: Outcome, resource: str, throttled: Ints) -> tuple[list[Patch | Line2D], list[str]]:
+def _partition_legend(
+    result: Outcome, resource: str, throttled: Ints, *, by_table: bool
+) -> tuple[list[Patch | Line2D], list[str]]:
     record = result.resources[resource]
     entries: list[tuple[bool, Patch | Line2D, str]] = [
         (bool((throttled == 2).any()), Patch(color=THROTTLED_COLOUR), "throttled"),
@@ -339,6 +404,11 @@ def _partition_legend(result: Outcome, resource: str, throttled: Ints) -> tuple[
             bool((throttled == 1).any()),
             Patch(color=SLIGHTLY_THROTTLED_COLOUR),
             f"throttled, under {SLIGHT_FRACTION:.0%}",
+        ),
+        (
+            by_table,
+            Patch(facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch="////", linewidth=0),
+            "throttled by the table's limit" if resource == TABLE else "throttled by the index's limit",
         ),
         (
             bool(record.splits),

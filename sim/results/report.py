@@ -19,8 +19,10 @@ from sim.keyspace.domain import Floats
 from sim.names import TABLE, Dimension, Limit, Mode, SplitReason
 from sim.results.bottleneck import value_at
 from sim.results.cost import cents
-from sim.results.explain import verdict
-from sim.results.phrases import amount, clock, count, joined, name, percent, plain, plural
+from sim.results.explain import verdict, why
+from sim.results.latency import TimeHistogram
+from sim.results.phrases import amount, clock, count, joined, lasting, name, percent, plain, plural
+from sim.results.recorder import TrafficRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,6 +37,8 @@ _HOT_SHARE = 0.005  # keys below this are nobody's worry
 _HOTTER_THAN_USUAL = 1.5  # times the median of the heaviest keys
 _FEW_KEYS_SHARE = 0.9  # where the listed keys are nearly all traffic, they are few
 _HALF = 0.5
+_NEARLY_EQUAL = 0.01  # differences below this make no winner, and this much throttled no loser
+_RETRIES_SHOWN_ABOVE = 1.05  # attempts per request
 _MEASURE_COLUMNS = 20
 _SPARK_COLUMNS_MAX = 60
 _BAR_COLUMNS = 16
@@ -50,6 +54,8 @@ def print_report(result: Result, console: Console) -> None:
     paper.line(_headline(result))
     paper.line(_setting(result), _QUIET)
     paper.section("", _patterns(result, paper))
+    if any(record.latency is not None and record.latency.count for record in result.traffic.values()):
+        paper.section("", _answers(result, paper))
     if result.throttles:
         paper.section("", _reasons(result, paper))
     for resource, record in result.resources.items():
@@ -68,23 +74,25 @@ def print_report(result: Result, console: Console) -> None:
 
 
 def print_comparison(runs: Sequence[Run], console: Console) -> None:
-    """Print runs side by side, one row each, with the best of every measure marked.
+    """Print runs side by side, one row each, with the best of every measure marked, and under them why each throttled.
+
+    A run that throttles more than 1 % of its attempts is no candidate for the cheapest: it is cheap because it refuses.
 
     Parameters
     ----------
-    runs : pairs of label and result.
+    runs : pairs of label and result; where the titles of the scenarios tell them apart, those stand in place of the labels.
     """
     paper = _Paper(console)
     values = [[measure.of(result) for measure in _MEASURES] for _, result in runs]
-    best = [_best([row[k].rank for row in values]) for k in range(len(_MEASURES))]
+    best = [_best([row[k].rank for row in values], relative=measure.relative) for k, measure in enumerate(_MEASURES)]
     rows = [
         [
-            Text(f"{value.text} *", _GOOD) if rank is not None and value.rank == rank else Text(f"{value.text}  ")
-            for value, rank in zip(row, best, strict=True)
+            Text(f"{value.text} *", _GOOD) if mark else Text(f"{value.text}  ")
+            for value, mark in zip(row, marks, strict=True)
         ]
-        for row in values
+        for row, marks in zip(values, zip(*best, strict=True), strict=True)
     ]
-    labels = [Text(name(label, longest=24)) for label, _ in runs]
+    labels = [Text(label) for label in _labels(runs)]
     widest = max([len(cell) for row in rows for cell in row] + [len(label) + 2 for label in labels], default=0)
     if _MEASURE_COLUMNS + len(runs) * (widest + 2) <= paper.width:
         table = _grid(Column(""), *(Column(paper.shown(label) + "  ", justify="right") for label in labels))
@@ -96,7 +104,34 @@ def print_comparison(runs: Sequence[Run], console: Console) -> None:
         for label, row in zip(labels, rows, strict=True):
             paper.add(table, label, *row)
     paper.section("", table)
-    paper.line("* best of the runs; a month: the same traffic kept up in either mode", _QUIET)
+    paper.line(f"* best of the runs, where they differ by more than 1 %{_candidates(runs)}", _QUIET)
+    paper.line("a month: the same traffic kept up in either mode; on demand, what was served of it", _QUIET)
+    paper.blank()
+    for label, (_, result) in zip(labels, runs, strict=True):
+        paper.item("-", Text.assemble((label.plain, "bold"), f": {why(result)}"), indent=1)
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """Titles where each run has its own, and they differ still when they are cut short; else what the runs were called."""
+    for words in ([result.scenario.title for _, result in runs], [label for label, _ in runs]):
+        shown = [name(text, longest=24) for text in words]
+        if all(words) and len(set(shown)) == len(runs):
+            return shown
+    return [name(label, longest=24) for label, _ in runs]
+
+
+def _candidates(runs: Sequence[Run]) -> str:
+    """Which runs may be the cheapest, where that is not all of them."""
+    good = sum(_serves(result) for _, result in runs)
+    if good == len(runs):
+        return ""
+    if good == 0:
+        return "; none may be called the cheapest, for all throttle 1 % or more"
+    return "; the cheapest only among those that throttle less than 1 %"
+
+
+def _serves(result: Result) -> bool:
+    return result.throttled_fraction < _NEARLY_EQUAL
 
 
 def sparkline(values: Floats, top: float, *, ascii_only: bool = False) -> str:
@@ -207,15 +242,56 @@ def _patterns(result: Result, paper: _Paper) -> Table:
     return table
 
 
+def _answers(result: Result, paper: _Paper) -> Table:
+    """How long requests took, how often they were sent, and how long they waited for their own client, where the level knows."""
+    often = any(_attempts_each(record) > _RETRIES_SHOWN_ABOVE for record in result.traffic.values())
+    waits = any(record.limiter_wait is not None and record.limiter_wait.count for record in result.traffic.values())
+    heads = ["latency p50", "p99", *(["sent"] if often else []), *(["limiter wait p50", "p99"] if waits else [])]
+    table = _grid(Column("pattern", overflow="fold"), *(Column(head, justify="right") for head in heads))
+    for pattern, record in result.traffic.items():
+        cells = _percentiles(record.latency)
+        if often:
+            each = _attempts_each(record)
+            cells.append(f"{each:.1f} times" if each > _RETRIES_SHOWN_ABOVE else "once" if each else "-")
+        if waits:
+            cells += _percentiles(record.limiter_wait)
+        paper.add(table, name(pattern), *cells)
+    return table
+
+
+def _percentiles(times: TimeHistogram | None) -> list[str]:
+    """Median and 99th percentile as words."""
+    if times is None or not times.count:
+        return ["-", "-"]
+    return [lasting(times.percentile_s(fraction) or 0.0) for fraction in (0.5, 0.99)]
+
+
+def _attempts_each(record: TrafficRecord) -> float:
+    offered = float(record.offered.sum())
+    return float(record.attempts.sum()) / offered if offered else 0.0
+
+
 def _first_of_pattern(result: Result, pattern: str) -> str:
-    """When a pattern was first throttled: to the tick where it alone was, else to the period."""
+    """When a pattern was first throttled: to the tick where it alone was in that period, else about then."""
     hit = np.flatnonzero(result.traffic[pattern].throttle_events)
     if not len(hit):
         return "-"
-    alone = sum(record.throttle_events.any() for record in result.traffic.values()) == 1
-    if alone and result.first_throttle_s is not None:
-        return clock(result.first_throttle_s)
-    return f"~{clock(float(result.period_starts_s[hit[0]]))}"
+    period = int(hit[0])
+    begins_s = float(result.period_starts_s[period])
+    ends_s = begins_s + result.grid.ticks_per_period * result.grid.tick_s
+    alone = sum(record.throttle_events[period] > 0 for record in result.traffic.values()) == 1
+    # The first refusal of what this pattern asks for, if it lies in the period, is the pattern's own or at least not later.
+    firsts = [
+        first_s
+        for resource, units in result.facts[pattern].units_per_request.items()
+        for dimension, amount_asked in units.items()
+        if amount_asked > 0
+        for first_s in result.resources[resource].lanes[dimension].first_s.values()
+        if begins_s <= first_s < ends_s
+    ]
+    if firsts:
+        return clock(min(firsts)) if alone else f"~{clock(min(firsts))}"
+    return f"~{clock(begins_s)}"
 
 
 def _reasons(result: Result, paper: _Paper) -> Table:
@@ -234,32 +310,38 @@ def _reasons(result: Result, paper: _Paper) -> Table:
 
 
 def _print_course(paper: _Paper, result: Result, resource: str, dimension: Dimension) -> None:
-    """Offered, consumed, throttled and capacity over time, on one scale."""
+    """Offered, consumed, throttled and capacity over time, on one scale; each column shows its highest second, so that no spike is lost."""
     lane = result.resources[resource].lanes[dimension]
-    columns = max(10, min(_SPARK_COLUMNS_MAX, paper.width - 30, result.grid.ticks))
-    edges = np.linspace(0, result.grid.ticks, columns + 1).round().astype(int)
-    edges_s = np.minimum(edges * result.grid.tick_s, result.grid.duration_s)
-    seconds = np.diff(edges_s)
-    middles = (edges_s[1:] + edges_s[:-1]) / 2
-    offered, consumed = (
-        np.add.reduceat(row, edges[:-1]) / seconds for row in (lane.offered_units, lane.consumed_units)
-    )
-    capacity = np.array([value_at(lane.capacity, float(at)) for at in middles])
-    top = float(max(offered.max(), min(capacity.max(), 2 * offered.max())))
-    rows: list[tuple[str, Floats, str]] = [("offered", offered, ""), ("consumed", consumed, _GOOD)]
+    offered, consumed = (result.per_second(row) for row in (lane.offered_units, lane.consumed_units))
+    columns = max(1, min(_SPARK_COLUMNS_MAX, max(10, paper.width - 30), len(offered)))
+    edges = np.linspace(0, len(offered), columns + 1).round().astype(int)
+    step_s = max(1.0, result.grid.tick_s)
+    capacity = np.array([value_at(lane.capacity, float(at) * step_s) for at in (edges[1:] + edges[:-1]) / 2])
+    peaks = {
+        label: np.maximum.reduceat(series, edges[:-1])
+        for label, series in (
+            ("offered", offered),
+            ("consumed", consumed),
+            ("throttled", np.maximum(offered - consumed, 0.0)),
+        )
+    }
+    most = float(peaks["offered"].max())
+    top = max(most, min(float(capacity.max()), 2 * most))
+    rows: list[tuple[str, Floats, str]] = [("offered", peaks["offered"], ""), ("consumed", peaks["consumed"], _GOOD)]
     if lane.throttle_events.any():
-        rows.append(("throttled", np.maximum(offered - consumed, 0.0), _BAD))
+        rows.append(("throttled", peaks["throttled"], _BAD))
     rows.append(("capacity", capacity, _CAPACITY))
     table = Table.grid(padding=(0, 1))
     for label, values, style in rows:
         line = Text(sparkline(values, top, ascii_only=paper.ascii_only), style)
-        most = amount(float(values.max()))
-        note = f"up to {most}" if values.max() > 1.05 * values.min() else most
+        high = amount(float(values.max()))
+        note = f"up to {high}" if values.max() > 1.05 * values.min() else high
         paper.add(table, Text(f" {label}", _QUIET), line, note)
     end = clock(result.grid.duration_s)
-    paper.add(table, "", Text(f"0s{end:>{columns - 2}}", _QUIET), "")
+    paper.add(table, "", Text(f"0s{end:>{max(0, columns - 2)}}", _QUIET), "")
     where = "" if resource == TABLE else f" of {name(resource)}"
-    paper.section(f"{dimension.capitalize()} units/s{where}", table)
+    highest = "second" if step_s == 1 else clock(step_s)
+    paper.section(f"{dimension.capitalize()} units/s{where}, the highest {highest} of each column", table)
 
 
 def _print_partitions(paper: _Paper, result: Result, resource: str) -> None:
@@ -307,9 +389,10 @@ def _hot_keys(result: Result, keys: Sequence[HotKey], paper: _Paper) -> Table:
 def _costs(result: Result) -> str:
     bill = result.bill
     needed = " (for the busiest minute)" if result.scenario.table.mode is Mode.ON_DEMAND else ""
-    return (
-        f"on demand {_dollars(bill.per_month_on_demand)} · provisioned {_dollars(bill.per_month_provisioned)}{needed}"
-    )
+    on_demand = _dollars(bill.per_month_on_demand)
+    if result.throttles:
+        on_demand = f"{on_demand} of what was served, {_dollars(result.bill_of_all.per_month_on_demand)} for all of it"
+    return f"on demand {on_demand} · provisioned {_dollars(bill.per_month_provisioned)}{needed}"
 
 
 def _dollars(value: Decimal) -> str:
@@ -337,15 +420,25 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Measure:
+    """A column of the comparison; with ``relative``, values within 1 % of the best are as good, else within 0.01."""
+
     title: str
     short: str
     of: Callable[[Result], _Value]
+    relative: bool = True
 
 
-def _best(ranks: Sequence[float | None]) -> float | None:
-    """The least, where there is a choice at all."""
+def _best(ranks: Sequence[float | None], *, relative: bool) -> list[bool]:
+    """Which are the least or as good as that, where there is a choice at all."""
     known = [rank for rank in ranks if rank is not None]
-    return min(known) if len(known) > 1 and min(known) < max(known) else None
+    if not known:
+        return [False] * len(ranks)
+    least = min(known)
+    near = least + _NEARLY_EQUAL * (abs(least) if relative and np.isfinite(least) else 1.0)
+    if len(known) < 2 or max(known) <= near:
+        # A single candidate is the best one, if others were no candidates.
+        return [rank is not None and len(known) == 1 < len(ranks) for rank in ranks]
+    return [rank is not None and rank <= near for rank in ranks]
 
 
 def _first_throttle(result: Result) -> _Value:
@@ -370,12 +463,14 @@ def _partition_counts(result: Result) -> _Value:
 def _month(result: Result, mode: Mode) -> _Value:
     bill = result.bill
     value = bill.per_month_provisioned if mode is Mode.PROVISIONED else bill.per_month_on_demand
-    return _Value(_dollars(value), float(cents(value)))
+    return _Value(_dollars(value), float(cents(value)) if _serves(result) else None)
 
 
 _MEASURES = (
-    _Measure("throttled", "throttled", lambda r: _Value(percent(r.throttled_fraction), r.throttled_fraction)),
-    _Measure("failed", "failed", lambda r: _Value(percent(r.failed_fraction), r.failed_fraction)),
+    _Measure(
+        "throttled", "throttled", lambda r: _Value(percent(r.throttled_fraction), r.throttled_fraction), relative=False
+    ),
+    _Measure("failed", "failed", lambda r: _Value(percent(r.failed_fraction), r.failed_fraction), relative=False),
     _Measure("first throttle", "first", _first_throttle),
     _Measure("peak units/s", "peak/s", _peak),
     _Measure("partitions", "parts", _partition_counts),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sim.keyspace.domain import Floats
 from sim.names import Dimension
-from sim.results.explain import explain
+from sim.results import phrases
+from sim.results.explain import explain, verdict
 from sim.results.latency import TimeHistogram
 from sim.results.outcome import Outcome
 
@@ -35,6 +37,39 @@ class Result(Outcome):
         from sim.results.plots import plot_run
 
         return plot_run(self)
+
+    # As text.
+
+    def __repr__(self) -> str:
+        """One line: title, level, and how much was throttled."""
+        title = phrases.name(self.scenario.title or self.scenario.table.name)
+        return f"<Result {title!r}, {self.scenario.level} level: {verdict(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the headline, a row for each access pattern, and the explanation."""
+        title = phrases.name(self.scenario.title or self.scenario.table.name, longest=100)
+        rows = []
+        for pattern in self.scenario.traffic:
+            record = self.traffic[pattern.name]
+            offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
+            cells = (
+                phrases.name(pattern.name),
+                str(pattern.operation),
+                phrases.amount(offered / self.grid.duration_s),
+                phrases.percent(float(record.succeeded.sum()) / offered) if offered else "-",
+                phrases.percent(float(record.throttled.sum()) / attempts) if attempts else "-",
+            )
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        heads = ("pattern", "operation", "offered/s", "succeeded", "throttled")
+        says = verdict(self)
+        return "\n".join(
+            (
+                f"<p><b>{escape(title)}</b> ({self.scenario.level} level)<br>{escape(says[0].upper() + says[1:])}</p>",
+                f"<table><thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>",
+                f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>",
+                f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in self.explanation)}</ul>",
+            )
+        )
 
     # As data.
 
