@@ -44,13 +44,13 @@ class RequestLevel:
         recorder: Recorder,
         key_names: dict[int, str],
         *,
-        stretch_requests: int = STRETCH_REQUESTS,
+        stretch_requests: int | None = None,
     ) -> None:
         self._resource = resource
         self._recorder = recorder
         self._grid = recorder.grid
         self._end_s = recorder.grid.duration_s
-        self._stretch_requests = stretch_requests
+        self._stretch_requests = STRETCH_REQUESTS if stretch_requests is None else stretch_requests
         self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names, stops_at_count=False)
         self._streams = [
             Stream(pattern, recorder.traffic[pattern.demand.traffic.name], scenario.seed, resource.calibration)

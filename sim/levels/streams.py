@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 
 import numpy as np
@@ -171,7 +172,7 @@ class Stream:
         self.threads = traffic.threads or 0
         self.unanswered = 0
         self.last_answer_s = 0.0
-        self._cells: tuple[tuple[str, int], int, Floats] | None = None
+        self._cells: tuple[tuple[str, int], int, list[float]] | None = None
 
     def know_answers(self, mode: Mode) -> None:
         """What a client is told by each limit of a resource in this mode."""
@@ -201,9 +202,10 @@ class Stream:
             for flow in flows:
                 flow.place(resource)
             shares = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])
-            self._cells = (*mark, np.cumsum(shares / shares.sum()))
+            cumulative = (np.cumsum(shares / shares.sum())).tolist()
+            self._cells = (*mark, cumulative)
         cumulative = self._cells[2]
-        cell = min(int(cumulative.searchsorted(self.chances.next(), side="right")), len(cumulative) - 1)
+        cell = min(bisect_right(cumulative, self.chances.next()), len(cumulative) - 1)
         leg, column = divmod(cell, len(flows[0].shares))
         return leg, resource.partitions.serving[column]
 
