@@ -41,7 +41,7 @@ def sentences_of(result: Outcome, b: Bottleneck) -> Iterator[str]:
             yield _cure_of_capacity(result, b)
         case Limit.ACCOUNT:
             yield (
-                "partitions have no part in this quota, so neither splits nor warm throughput help; ask AWS to raise it to "
+                "partitions have no part in this quota, so neither splits nor warm throughput lift it; ask AWS to raise it to "
                 f"at least {at_least(b.busiest_per_s)} {_units(b)} for the busiest minute (account.table_{b.dimension} in the scenario)"
                 f"{_then(result, b)}"
             )
@@ -414,7 +414,11 @@ def _too_heavy(result: Outcome, b: Bottleneck) -> str:
 def _then(result: Outcome, b: Bottleneck, *, sharded: Sequence[LoadedKey] = ()) -> str:
     """What must come on top of a cure, lest the next limit refuse what this one lets pass: more partitions, or keys divided."""
     words = "" if sharded else _too_heavy(result, b)
-    if _is_full(b):
+    # Where partitions refuse as well, their own paragraph says so.
+    told = b.limit is not Limit.KEY_RANGE and any(
+        t.limit is Limit.KEY_RANGE and (t.resource, t.dimension) == (b.resource, b.dimension) for t in result.throttles
+    )
+    if _is_full(b) and not told:
         wanted = round_up(b.busiest_per_s / TARGET_FRACTION)
         words += (
             f"; and set warm_{b.dimension} = {wanted:,} before the load comes, for {plural(b.partitions, 'partition')} "

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _NEAR_FRACTION = 0.8  # of a limit: worth a sentence beside another that throttles
 _MOST_OF_A_PARTITION = 0.5
+_ALL_OF_IT = 0.99
 _STORM_ATTEMPTS = 1.3  # attempts per request: from here on retries are a part of the trouble
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
 _TOLD_IN_FULL = 3
@@ -177,7 +178,8 @@ def _mostly(result: Outcome, resource: str, dimension: Dimension, busiest: HotPa
     rate, tally = max(inside, key=lambda row: row[0], default=(0.0, None))
     if tally is None or rate < _MOST_OF_A_PARTITION * busiest.per_s:
         return ""
-    return f", {percent(min(1.0, rate / busiest.per_s))} of that for {name(tally.key)}"
+    part = rate / busiest.per_s
+    return f", {'all' if part > _ALL_OF_IT else percent(part)} of it for {name(tally.key)}"
 
 
 def _burst_used(result: Outcome, resource: str, dimension: Dimension) -> str:
