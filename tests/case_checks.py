@@ -232,6 +232,11 @@ class Seen:
         assert found, f"no pattern {self.check.traffic!r}"
         yield from found
 
+    def of(self, pattern: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the result says of a pattern over the whole run."""
+        found: Mapping[str, Any] = self.result["traffic"][pattern["name"]]
+        return found
+
     def traffic(self, what: str, per_item: bool = False) -> float:
         """Sum over the window of a column of the patterns' series; per_item: each request counts its batch."""
         total = 0.0
@@ -287,6 +292,11 @@ def units_per_request(seen: Seen, dimension: str) -> float:
     return float(seen.result["traffic"][seen.check.traffic]["units_per_request"]["table"][dimension])
 
 
+def final_answer_ms(seen: Seen) -> int:
+    """Longest time from a first attempt to the final answer, in whole milliseconds."""
+    return round(max(seen.of(pattern)["latency_ms"]["max"] for pattern in seen.patterns()))
+
+
 def outcome(seen: Seen) -> str:
     """The errors that requests failed with, or ``ok``."""
     return ", ".join(sorted(failure["error"] for failure in seen.result["failures"])) or "ok"
@@ -297,6 +307,10 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "throttled_item_fraction": lambda seen: _ratio(
         seen.traffic("throttle_events"), seen.traffic("offered", per_item=True)
     ),
+    "attempts": lambda seen: seen.traffic("attempts"),
+    "retries": lambda seen: seen.traffic("attempts") - seen.traffic("offered"),
+    "final_answer_ms": final_answer_ms,
+    "error_is_seen": lambda seen: any(seen.of(pattern)["failed"] for pattern in seen.patterns()),
     "throttled_count": lambda seen: seen.traffic("throttled"),
     "is_throttled": lambda seen: seen.result["attempts"]["throttled"] > 0,
     "throttle_reason": lambda seen: frozenset(throttle["reason"] for throttle in seen.result["throttles"]),
