@@ -4,7 +4,7 @@
 
     ddbsim import TEMPLATE --traffic TRACE -o demo/orders.toml
     ddbsim run demo/orders.toml --plot demo/orders.png
-    ddbsim run demo/orders.toml --set table.write_capacity=450
+    ddbsim run demo/orders.toml --set table.write_capacity=460
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> int:
             if code:
                 return code
     print(f"The picture is in {picture}, the scenario in {scenario}. What would the cure do?")
-    print(f"  ddbsim run {scenario} --set table.write_capacity=450")
+    print(f"  ddbsim run {scenario} --set table.write_capacity=460")
     return 0
 
 
