@@ -21,6 +21,7 @@ DAY_S = 86_400
 RATE_PER_S = 100_000
 STRETCH_S = 60
 MEMORY_MAX_MB = 500
+OPERATIONS = ("GetItem", "PutItem")
 DOCUMENT: dict[str, Any] = {
     "format": 1,
     "duration": "1d",
@@ -46,7 +47,7 @@ def draw_bare(partition_counts: list[tuple[float, int]]) -> int:
     return total
 
 
-@pytest.fixture(scope="module", params=["GetItem", "PutItem"])
+@pytest.fixture(scope="module", params=OPERATIONS)
 def operation(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
