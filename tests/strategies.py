@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import SORT_SPACE, Position
 from sim.keyspace.spread import SortSpread, Spread
+from sim.names import RetryMode
 from sim.scenario import Scenario, from_dict
 
 Document = dict[str, Any]
@@ -110,8 +111,8 @@ def patterns(draw: st.DrawFn, name: str, duration_s: int, table: Document) -> Do
     }
     reads = operation in {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}
     if reads:
-        options["missing"] = draw(st.sampled_from([0, 0.25, 1]))
         if operation != "TransactGetItems":
+            options["missing"] = draw(st.sampled_from([0, 0.25, 1]))
             options["consistent"] = draw(st.booleans())
     elif operation not in {"BatchWriteItem", "TTLDelete"}:
         options["condition_fails"] = draw(st.sampled_from([0, 0.1, 1]))
@@ -152,6 +153,41 @@ def scenario_documents(draw: st.DrawFn) -> Document:
     }
     given = draw(st.sets(st.sampled_from(sorted(options))))
     return document | {key: value for key, value in options.items() if key in given}
+
+
+@st.composite
+def clients(draw: st.DrawFn) -> Document:
+    """SDK clients of any retry policy, with breaker, limiter and the rest or without."""
+    delays = st.sampled_from([0, "25ms", 1])
+    options: Document = {
+        "retry": draw(st.sampled_from([str(mode) for mode in RetryMode])),
+        "max_attempts": draw(st.integers(1, 10)),
+        "base_delay": draw(delays),
+        "max_delay": draw(st.sampled_from(["1s", 20])),
+        "delays": draw(st.lists(delays, max_size=3)),
+        "timeout": draw(st.sampled_from(["5ms", 1])),
+        "circuit_breaker": {"failures": draw(st.integers(1, 9)), "reset": draw(st.sampled_from(["1s", 30]))},
+        "rate_limit": draw(st.sampled_from([{}, {"read": 5}, {"read": 0.5, "write": 900}])),
+        "retry_unprocessed": {"max_retries": draw(st.integers(0, 5)), "jitter": draw(st.sampled_from([0, 0.5, 1]))},
+    }
+    given = draw(st.sets(st.sampled_from(sorted(options))))
+    return {key: value for key, value in options.items() if key in given}
+
+
+@st.composite
+def request_documents(draw: st.DrawFn) -> Document:
+    """Valid scenarios of the request level: closed loops as well as rates, through clients."""
+    document = draw(scenario_documents())
+    for pattern in document["traffic"]:
+        if draw(st.booleans()):
+            del pattern["rate"]
+            pattern.pop("arrivals", None)
+            pattern["threads"] = draw(st.integers(1, 20))
+        if draw(st.booleans()):
+            pattern["client"] = draw(clients())
+        if draw(st.booleans()):
+            pattern["clients"] = draw(st.integers(1, 5))
+    return {**document, "level": "request"}
 
 
 def scenarios() -> st.SearchStrategy[Scenario]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import scenario_documents, scenarios
+from strategies import request_documents, scenario_documents, scenarios
 
 from sim.errors import ScenarioError
 from sim.scenario import Scenario, dump, from_dict, json_schema, loads, to_dict
@@ -87,7 +87,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 @st.composite
 def broken_documents(draw: st.DrawFn) -> Any:
     """A valid scenario with one to three places dropped, replaced, or joined by a key that nobody knows."""
-    document = copy.deepcopy(draw(scenario_documents()))
+    document = copy.deepcopy(draw(scenario_documents() | request_documents()))
     for _ in range(draw(st.integers(1, 3))):
         found = list(places(document))
         if not found:
@@ -143,7 +143,7 @@ def test_text_raises_scenario_errors_only(text: str) -> None:
 
 
 @settings(max_examples=50)
-@given(scenario=scenarios())
+@given(scenario=scenarios() | request_documents().map(from_dict))
 def test_a_valid_scenario_survives_writing_and_pickling(scenario: Scenario) -> None:
     assert loads(dump(scenario)) == scenario
     assert from_dict(to_dict(scenario)) == scenario
@@ -175,7 +175,7 @@ def test_every_key_takes_nasty_values_without_another_exception(value: Any) -> N
 
 
 @settings(max_examples=25)
-@given(document=scenario_documents())
+@given(document=scenario_documents() | request_documents())
 def test_valid_scenarios_validate_against_the_json_schema(document: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="the JSON Schema is checked where jsonschema is installed")
     jsonschema.Draft202012Validator(json_schema()).validate(document)
