@@ -54,7 +54,9 @@ RUN_EXAMPLES = """Examples:
 
   ddbsim run orders.toml --plot orders.png
 
-  ddbsim run orders.toml --set table.write_capacity=200 --seed 3 --json --fail-over 1%"""
+  ddbsim run orders.toml --set table.write_capacity=200 --seed 3 --json --fail-over 1%
+
+  ddbsim run orders.toml --level request --log attempts.csv"""
 IMPORT_EXAMPLES = (
     "Reads CloudFormation and SAM templates, describe-table output, create-table input, CSV traces and YCSB workload files; "
     "which of them a file is, is told by what stands in it."
@@ -179,6 +181,12 @@ def run(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="OUT.png", help="Save the picture of the run.", show_default=False)
     ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            "--log", metavar="OUT.csv", help="Write every attempt as it is made (request level).", show_default=False
+        ),
+    ] = None,
     settings: SetOption = None,
     seed: SeedOption = None,
     level: LevelOption = None,
@@ -191,7 +199,15 @@ def run(
     limit = _share(fail_over)
     _check_plot(plot)
     scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
-    result = _run(scenario, show_progress=not no_progress)
+    if log is None:
+        result = _run(scenario, show_progress=not no_progress)
+    else:
+        if scenario.level != "request":
+            raise _wrong(
+                "--log", "needs the request level, the only one that makes single attempts", hint="--level request"
+            )
+        with _writing(log):
+            result = _run(scenario, show_progress=not no_progress, log=log)
     if plot is not None:
         from sim.results.plots import save_run
 
@@ -410,11 +426,11 @@ def _console() -> Console:
     return Console()
 
 
-def _run(scenario: Scenario, *, show_progress: bool) -> Any:
+def _run(scenario: Scenario, *, show_progress: bool, **options: Any) -> Any:
     from sim.run import run as run_scenario
 
     with _progress(scenario.title, show=show_progress and sys.stderr.isatty()) as progress:
-        return run_scenario(scenario, progress=progress)
+        return run_scenario(scenario, progress=progress, **options)
 
 
 @contextmanager

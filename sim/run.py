@@ -23,6 +23,7 @@ from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
 from sim.results.cost import bill
+from sim.results.log import AttemptLog
 from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
@@ -37,7 +38,11 @@ _MEMORY_MAX_BYTES = 4 * 2**30
 
 
 def run(
-    scenario: Scenario | str | Path, *, progress: Progress | None = None, stretch_ticks: int = STRETCH_TICKS
+    scenario: Scenario | str | Path,
+    *,
+    progress: Progress | None = None,
+    stretch_ticks: int = STRETCH_TICKS,
+    log: str | Path | bool = False,
 ) -> Result:
     """Run a scenario from second 0 to its end.
 
@@ -46,15 +51,32 @@ def run(
     scenario : the scenario, or the path of its file.
     progress : called now and then with the fraction of simulated time that has passed, 0 to 1; changes nothing.
     stretch_ticks : ticks that are drawn at a time; changes speed and memory, never the result.
+    log : path of a CSV file to which every attempt is written while the run goes (request level); True keeps that log in memory, about
+        50 bytes an attempt. `Result.log` reads it back.
 
     Raises
     ------
     ScenarioError
-        The scenario asks for something that this version does not simulate.
+        The scenario asks for something that this version does not simulate, or a log is asked of a level without attempts.
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
     sheet = check(scenario)
+    if log is False:
+        return _simulate(scenario, sheet, progress, stretch_ticks, None)
+    if scenario.level is not Level.REQUEST:
+        message = "a log has a row for each attempt, and only the request level knows single attempts"
+        hint = 'level = "request" does'
+        raise ScenarioError(
+            [Problem(source="scenario", path="level", message=message, value=str(scenario.level), hint=hint)]
+        )
+    with AttemptLog(None if log is True else Path(log)) as attempts:
+        return _simulate(scenario, sheet, progress, stretch_ticks, attempts)
+
+
+def _simulate(
+    scenario: Scenario, sheet: PriceSheet, progress: Progress | None, stretch_ticks: int, log: AttemptLog | None
+) -> Result:
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     recorder = Recorder(grid, [TABLE], [d.traffic.name for d in demands])
@@ -70,7 +92,7 @@ def run(
     key_names: dict[int, str] = {}
     level: FlowLevel | RequestLevel
     if scenario.level is Level.REQUEST:
-        level = RequestLevel(scenario, demands, resource, keyspace, recorder, key_names)
+        level = RequestLevel(scenario, demands, resource, keyspace, recorder, key_names, log=log)
     else:
         level = FlowLevel(scenario, demands, resource, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
     control = ControlPlane(env, resource, recorder, key_names)
@@ -91,7 +113,7 @@ def run(
     facts = {d.traffic.name: _facts(d) for d in demands}
     start_bytes = float(scenario.table.storage_bytes or 0.0)
     mean_bytes = (start_bytes + float(resource.stored_bytes.sum())) / 2 if resource.has_grown else start_bytes
-    return Result(scenario, recorder, facts, sheet, {TABLE: mean_bytes})
+    return Result(scenario, recorder, facts, sheet, {TABLE: mean_bytes}, attempt_log=log)
 
 
 def check(scenario: Scenario) -> PriceSheet:

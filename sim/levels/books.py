@@ -9,23 +9,37 @@ import numpy as np
 from sim.keyspace.domain import Floats, Ints
 from sim.levels.demand import Joint
 from sim.levels.streams import Stream
-from sim.names import Dimension, ErrorName, Limit, throttling_error
+from sim.names import Dimension, ErrorName, Limit, reason, throttling_error
 from sim.partitions.resource import Resource
+from sim.results.log import ANSWERS, NO_PARTITION, Answer, AttemptLog, Rows
 from sim.results.recorder import Recorder
 
-# A try of one item is five numbers in a row of `Books.tries`: time, leg, partition, outcome, and seconds since the first attempt.
-TRY_WIDTH = 5
+# A try of one item is six numbers in a row of `Books.tries`: time, leg, partition, outcome, seconds since the first attempt, and number
+# of the attempt.
+TRY_WIDTH = 6
 PASSED = (
     -1
 )  # let through; what becomes of the request is noted elsewhere (a refusal is the number of its limit, from 0)
 SERVED = -2  # let through, and with that its request is served, after so many seconds
 NO_TIME = -1.0
 
+_OK, _PARTLY, _THROTTLED, _FAILED = (
+    ANSWERS.index(answer) for answer in (Answer.OK, Answer.PARTLY, Answer.THROTTLED, Answer.FAILED)
+)
+
 
 class Books:
     """Books of one dimension of a resource, opened and closed once a stretch."""
 
-    def __init__(self, resource: Resource, dimension: Dimension, recorder: Recorder, streams: Sequence[Stream]) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        dimension: Dimension,
+        recorder: Recorder,
+        streams: Sequence[Stream],
+        log: AttemptLog | None = None,
+    ) -> None:
+        self._log = log
         self._resource = resource
         self._dimension = dimension
         self._recorder = recorder
@@ -40,6 +54,9 @@ class Books:
         self._limits = list(Limit)
         self.number_of = {limit: number for number, limit in enumerate(Limit)}
         self._single = np.array([stream.joint is Joint.ONE_OF for stream in streams for _ in stream.pattern.flows])
+        self._names = np.array([stream.pattern.demand.traffic.name for stream in streams], dtype=object)
+        # The last one, at index PASSED, is that of no refusal.
+        self._reasons = np.array([*(reason(resource.name, dimension, limit) for limit in Limit), ""], dtype=object)
 
     def open(self, first: int, edges_s: Floats) -> None:
         """Begin a stretch of ticks."""
@@ -49,6 +66,7 @@ class Books:
         self._back: tuple[list[float], list[int], list[int]] = ([], [], [])
         self._asked: tuple[list[float], list[int]] = ([], [])
         self._attempts: tuple[list[float], list[int]] = ([], [])
+        self._tried_together: list[int] = []  # tries of each of these attempts
         self._throttled: tuple[list[float], list[int]] = ([], [])
         self._succeeded: tuple[list[float], list[int]] = ([], [])
         self._took: dict[int, list[float]] = {}
@@ -60,12 +78,13 @@ class Books:
         )
         self._first_refusals = self._first_items
         self._first_refused_by: Ints = np.empty(0, dtype=np.int64)
+        self._first_outcomes: Ints = self._first_refused_by
 
     # Single entries.
 
-    def attempted(self, now_s: float, leg: int, column: int, limit: Limit | None) -> None:
+    def attempted(self, now_s: float, leg: int, column: int, limit: Limit | None, attempt: int) -> None:
         """An item was tried, and let through or refused by a limit."""
-        self.tries += (now_s, leg, column, PASSED if limit is None else self.number_of[limit], NO_TIME)
+        self.tries += (now_s, leg, column, PASSED if limit is None else self.number_of[limit], NO_TIME, attempt)
 
     def given_back(self, now_s: float, leg: int, column: int) -> None:
         """An item of a cancelled transaction was let through and taken back: asked, not served, not refused."""
@@ -78,9 +97,10 @@ class Books:
         """The application asked for something."""
         self._note(self._asked, now_s, stream)
 
-    def attempt_of_many(self, now_s: float, stream: Stream, *, throttled: bool) -> None:
-        """An attempt of a batch or a transaction was made; of single items, `attempted` says all."""
+    def attempt_of_many(self, now_s: float, stream: Stream, items: int, *, throttled: bool) -> None:
+        """An attempt of a batch or a transaction was made, that of the last so many tries; of single items, `attempted` says all."""
         self._note(self._attempts, now_s, stream)
+        self._tried_together.append(items)
         if throttled:
             self._note(self._throttled, now_s, stream)
 
@@ -109,6 +129,12 @@ class Books:
         by_tick = self._by_tick(times_s)
         stream.record.add(self._first, offered=by_tick, attempts=by_tick)
         stream.record.fail(ErrorName.VALIDATION, float(len(times_s)))
+        if self._log is not None:
+            count = len(times_s)
+            ones = np.ones(count, dtype=np.int64)
+            names = np.full(count, stream.pattern.demand.traffic.name, dtype=object)
+            errors = np.full(count, str(ErrorName.VALIDATION), dtype=object)
+            self._log.add(Rows(times_s, names, ones, NO_PARTITION * ones, np.zeros(count), _FAILED * ones, errors))
 
     # Many at once.
 
@@ -129,6 +155,10 @@ class Books:
         self._first_items = (times[here], legs[here], columns[here])
         self._first_refused_by = np.array([self.number_of[limit] for limit in limits], dtype=np.int64)
         self._first_refusals = (times[refused_at], legs[refused_at], columns[refused_at])
+        if self._log is not None:
+            outcomes = np.full(len(times), PASSED)
+            outcomes[refused_at] = self._first_refused_by
+            self._first_outcomes = outcomes[here]
         served = here.copy()
         served[refused_at] = False
         end_s = self._recorder.grid.duration_s
@@ -184,6 +214,8 @@ class Books:
         tries = np.array(self.tries).reshape(-1, TRY_WIDTH)
         outcome = tries[:, 3].astype(np.int64)
         later = (tries[:, 0], tries[:, 1].astype(np.int64), tries[:, 2].astype(np.int64))
+        if self._log is not None:
+            self._write_log(self._log, tries, later, np.where(outcome == SERVED, PASSED, outcome), numbers)
         refused = outcome >= 0
         lost_later = (later[0][refused], later[1][refused], later[2][refused])
         served_later = (tries[outcome == SERVED, 0], later[1][outcome == SERVED], tries[outcome == SERVED, 4])
@@ -221,6 +253,52 @@ class Books:
                     by_column - events[leg].sum(axis=0) - back[leg].sum(axis=0)
                 ) * flow.leg.new_bytes
         self._close_streams(events, later, lost_later, served_later)
+
+    def _write_log(
+        self, log: AttemptLog, tries: Floats, later: tuple[Floats, Ints, Ints], refusals: Ints, numbers: Ints
+    ) -> None:
+        """A row for each attempt of the stretch: first ones, later ones of single items, those of batches and transactions."""
+        times, legs, columns = self._first_items
+        ones = np.ones(len(times), dtype=np.int64)
+        log.add(self._rows(times, legs, ones, numbers[columns], self._first_outcomes))
+        alone = self._single[later[1]]
+        times, legs, columns = (column[alone] for column in later)
+        attempts = tries[:, 5].astype(np.int64)
+        log.add(self._rows(times, legs, attempts[alone], numbers[columns], refusals[alone]))
+        if self._tried_together:
+            items = ~alone
+            log.add(
+                self._rows_of_many(
+                    later[0][items], later[1][items], attempts[items], numbers[later[2][items]], refusals[items]
+                )
+            )
+
+    def _rows(self, times: Floats, legs: Ints, attempts: Ints, partitions: Ints, refusals: Ints) -> Rows:
+        """Attempts of single items."""
+        outcomes = np.where(refusals == PASSED, _OK, _THROTTLED)
+        names = self._names[self._stream_of_leg[legs]]
+        return Rows(times, names, attempts, partitions, self._units[legs], outcomes, self._reasons[refusals])
+
+    def _rows_of_many(self, times: Floats, legs: Ints, attempts: Ints, partitions: Ints, refusals: Ints) -> Rows:
+        """Attempts of batches and transactions, whose tries follow each other."""
+        counts = np.array(self._tried_together, dtype=np.int64)
+        starts = np.cumsum(counts) - counts
+        lost = np.add.reduceat((refusals != PASSED).astype(np.int64), starts)
+        together = np.array([stream.joint is Joint.ALL for stream in self._streams])[self._stream_of_leg[legs[starts]]]
+        served = np.where(together & (lost > 0), 0, counts - lost)
+        outcomes = np.where(served == 0, _THROTTLED, np.where(served == counts, _OK, _PARTLY))
+        last = np.maximum.reduceat(np.where(refusals == PASSED, -1, np.arange(len(refusals))), starts)
+        reasons = np.where(last < 0, PASSED, refusals[last])
+        low, high = np.minimum.reduceat(partitions, starts), np.maximum.reduceat(partitions, starts)
+        return Rows(
+            times[starts],
+            self._names[self._stream_of_leg[legs[starts]]],
+            attempts[starts],
+            np.where(low == high, low, NO_PARTITION),
+            np.add.reduceat(self._units[legs], starts),
+            outcomes,
+            self._reasons[reasons],
+        )
 
     def _close_streams(
         self,

@@ -24,6 +24,7 @@ from sim.levels.streams import Request, Stream
 from sim.names import Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane
 from sim.partitions.resource import Resource
+from sim.results.log import AttemptLog
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
 
@@ -45,7 +46,9 @@ class RequestLevel:
         key_names: dict[int, str],
         *,
         stretch_requests: int | None = None,
+        log: AttemptLog | None = None,
     ) -> None:
+        self._log = log
         self._resource = resource
         self._recorder = recorder
         self._grid = recorder.grid
@@ -57,7 +60,7 @@ class RequestLevel:
             for pattern in self._patterns.all
         ]
         self._loops = [
-            LaneLoop(resource, dimension, recorder, streams)
+            LaneLoop(resource, dimension, recorder, streams, log)
             for dimension in Dimension
             if (streams := [s for s in self._streams if s.dimension is dimension])
         ]
@@ -110,19 +113,28 @@ class RequestLevel:
                 came = place(here, edges_s, stream.pattern.integral(edges_s), stream.moments, stream.deals)
                 arrived.append((stream, came))
             loop.run(first, edges_s, arrived)
+        if self._log is not None:
+            self._log.flush()
 
 
 class LaneLoop:
     """All requests of one dimension in order of time: a tight loop over arrivals, a heap of everything that comes later."""
 
-    def __init__(self, resource: Resource, dimension: Dimension, recorder: Recorder, streams: Sequence[Stream]) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        dimension: Dimension,
+        recorder: Recorder,
+        streams: Sequence[Stream],
+        log: AttemptLog | None = None,
+    ) -> None:
         self.streams = list(streams)
         self._resource = resource
         self._end_s = recorder.grid.duration_s
         self._lane = ClockedLane(resource.lanes[dimension])
         self._gate = self._lane.columns[-1]
         self._total = self._lane.totals[0] if self._lane.totals else None
-        self._books = Books(resource, dimension, recorder, streams)
+        self._books = Books(resource, dimension, recorder, streams, log)
         self._number_of = self._books.number_of
         self._heap: list[Event] = []
         self._count = 0
@@ -380,10 +392,11 @@ class LaneLoop:
             if column is None:
                 column, request.number = self._column(stream, request.leg, request.number)
             limit = self._lane.admit(now_s, column, self._units[leg], self._ceiling_units[leg])
-            self._books.attempted(now_s, leg, column, limit)
+            self._books.attempted(now_s, leg, column, limit, request.attempt)
         else:
+            tried = len(request.items)
             limit = self._attempt_items(now_s, request, stream.offset)
-            self._books.attempt_of_many(now_s, stream, throttled=limit is not None)
+            self._books.attempt_of_many(now_s, stream, tried, throttled=limit is not None)
         if stream.timeout_s is not None and latency_s > stream.timeout_s:
             self._settle_answer(now_s, stream.timeout_s, request, ErrorKind.TIMEOUT, ErrorName.TIMED_OUT)
         elif limit is not None:
@@ -428,13 +441,13 @@ class LaneLoop:
             if total is not None:
                 total.level -= self._units[leg]
             if answered_s <= self._end_s:
-                self._books.tries += (now_s, leg, column, SERVED, answered_s - request.first_s)
+                self._books.tries += (now_s, leg, column, SERVED, answered_s - request.first_s, request.attempt)
                 stream.unanswered -= 1
             else:
-                self._books.tries += (now_s, leg, column, PASSED, NO_TIME)
+                self._books.tries += (now_s, leg, column, PASSED, NO_TIME, request.attempt)
             return
         gate.levels[column] = level
-        self._books.tries += (now_s, leg, column, self._number_of[limit], NO_TIME)
+        self._books.tries += (now_s, leg, column, self._number_of[limit], NO_TIME, request.attempt)
         kind, error = stream.answers[limit]
         attempt = request.attempt
         delay_s = stream.policy.delay_s(attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
@@ -461,7 +474,7 @@ class LaneLoop:
         )
         cancelled = stream.joint is Joint.ALL and any(limit is not None for limit in refusals)
         for (leg, _), (column, _, _), limit in zip(request.items, placed, refusals, strict=True):
-            self._books.attempted(now_s, offset + leg, column, limit)
+            self._books.attempted(now_s, offset + leg, column, limit, request.attempt)
             if limit is None and cancelled:
                 self._books.given_back(now_s, offset + leg, column)
         last = next((limit for limit in reversed(refusals) if limit is not None), None)

@@ -13,6 +13,7 @@ from sim.names import Dimension
 from sim.results import phrases
 from sim.results.explain import explain, verdict
 from sim.results.latency import TimeHistogram
+from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -25,7 +26,14 @@ _DIGITS = 6  # of a number in the JSON; the arithmetic behind it is exact to abo
 
 @dataclass(frozen=True)
 class Result(Outcome):
-    """What a run found. Made by `sim.run`; its measures are those of `Outcome`."""
+    """What a run found. Made by `sim.run`; its measures are those of `Outcome`.
+
+    Attributes
+    ----------
+    attempt_log : the log of attempts, where one was asked for.
+    """
+
+    attempt_log: AttemptLog | None = None
 
     @cached_property
     def explanation(self) -> tuple[str, ...]:
@@ -37,6 +45,16 @@ class Result(Outcome):
         from sim.results.plots import plot_run
 
         return plot_run(self)
+
+    def log(self) -> pd.DataFrame:
+        """Every attempt of the run, in order of time, where it kept a log: ``sim.run(scenario, log=True)`` or ``log="attempts.csv"``.
+
+        Columns: ``time_s``, ``traffic``, ``attempt`` (which try of its call, from 1), ``partition`` (none where items lie in several),
+        ``units`` (asked for), ``outcome`` (of the attempt at the table: ok, partly, throttled, failed), ``reason``.
+        """
+        if self.attempt_log is None:
+            raise ValueError('this run kept no log: ask for one with sim.run(scenario, log=True) or log="attempts.csv"')
+        return self.attempt_log.frame()
 
     # As text.
 
