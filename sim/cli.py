@@ -10,18 +10,20 @@ import functools
 import json
 import os
 import shlex
+import stat
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TextIO
 
 import typer
 
-from sim.errors import InputError, Problem, ScenarioError
+from sim.errors import InputError, Problem, ScenarioError, printable
+from sim.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,12 +95,8 @@ def _answers(command: Callable[P, None]) -> Callable[P, None]:
     def answer(*args: P.args, **options: P.kwargs) -> None:
         try:
             command(*args, **options)
-            sys.stdout.flush()
         except typer.Exit:
             raise
-        except BrokenPipeError:
-            _leave_quietly()
-            raise typer.Exit(0) from None
         except InputError as error:
             for problem in error.problems:
                 _say(str(problem))
@@ -106,6 +104,8 @@ def _answers(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             _say("interrupted")
             raise typer.Exit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError as error:
+            raise typer.Exit(_lost_output(error)) from None
         except Exception as error:
             _say_fault(error)
             raise typer.Exit(EXIT_FAULT) from None
@@ -114,7 +114,9 @@ def _answers(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _say(line: str) -> None:
-    print(line.encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+    # Standard error that is closed or full loses the message; there is no other place for it.
+    with suppress(OSError, ValueError):
+        print(printable(line), file=sys.stderr or _nowhere(), flush=True)
 
 
 def _say_fault(error: Exception) -> None:
@@ -125,12 +127,35 @@ def _say_fault(error: Exception) -> None:
     _say(f"This is a fault of ddbsim, not of your input.{again}")
 
 
+@contextmanager
+def _printing() -> Iterator[None]:
+    """Around all that is printed on standard output, so that its failure is told from other files' failures."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        raise typer.Exit(_lost_output(error)) from None
+
+
+def _lost_output(error: OSError) -> int:
+    """The exit code when standard output takes nothing more: 0 if its reader has gone, who had enough."""
+    _leave_quietly()
+    if isinstance(error, BrokenPipeError):
+        return 0
+    _say(f"standard output cannot be written: {error.strerror or error}")
+    return EXIT_FAULT
+
+
 def _leave_quietly() -> None:
     """The reader of our output has gone; Python must not complain about it when it flushes at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # lives until the process ends
+        sys.stdout = _nowhere()
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _wrong(source: str, message: str, *, value: str = "", hint: str = "") -> ScenarioError:
@@ -209,16 +234,18 @@ def run(
         with _writing(log):
             result = _run(scenario, show_progress=not no_progress, log=log)
     if plot is not None:
+        os.environ.pop("MPLBACKEND", None)  # no window is opened, and a wrong name would stop matplotlib's import
         from sim.results.plots import save_run
 
         with _writing(plot):
             save_run(result, plot)
-    if as_json:
-        _print_json(result.to_dict())
-    else:
-        from sim.results.report import print_report
+    with _printing():
+        if as_json:
+            _print_json(result.to_dict())
+        else:
+            from sim.results.report import print_report
 
-        print_report(result, _console())
+            print_report(result, _console())
     _fail_over(limit, [(str(file), result)])
 
 
@@ -248,16 +275,17 @@ def compare(
         raise ScenarioError(problems)
     results = [_run(scenario, show_progress=not no_progress) for scenario in scenarios]
     labelled = list(zip(_labels(files), results, strict=True))
-    if as_json:
-        runs = [
-            {"file": str(file), "label": label, "result": result.to_dict()}
-            for file, (label, result) in zip(files, labelled, strict=True)
-        ]
-        _print_json({"format": 1, "runs": runs})
-    else:
-        from sim.results.report import print_comparison
+    with _printing():
+        if as_json:
+            runs = [
+                {"file": str(file), "label": label, "result": result.to_dict()}
+                for file, (label, result) in zip(files, labelled, strict=True)
+            ]
+            _print_json({"format": 1, "runs": runs})
+        else:
+            from sim.results.report import print_comparison
 
-        print_comparison(labelled, _console())
+            print_comparison(labelled, _console())
     _fail_over(limit, labelled)
 
 
@@ -275,7 +303,8 @@ def check(
     scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
     for note in scenario.notes:
         _say(note)
-    print(f"{file}: valid")
+    with _printing():
+        print(f"{printable(str(file))}: valid")
 
 
 @app.command()
@@ -284,7 +313,8 @@ def schema() -> None:
     """Print the JSON Schema of the scenario format; editors complete and check TOML with it."""
     from sim.scenario import json_schema
 
-    _print_json(json_schema(), indent=2)
+    with _printing():
+        _print_json(json_schema(), indent=2)
 
 
 @app.command(name="import", epilog=IMPORT_EXAMPLES)
@@ -321,6 +351,8 @@ def import_(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Make a scenario from a file that you already have."""
+    if output is not None:
+        _check_output("--output", output)
     if output is not None and output.exists() and not force:
         raise _wrong(str(output), "exists already", hint="--force overwrites it")
     parameters = dict(_pair("--parameter", text, "NAME=VALUE") for text in parameter or ())
@@ -329,10 +361,11 @@ def import_(
     folder = None if output is None else output.parent
     text = import_file(file, traffic=traffic, table=table, parameters=parameters, output_dir=folder)
     if output is None:
-        sys.stdout.write(text)
+        with _printing():
+            sys.stdout.write(text)
         return
     with _writing(output):
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text.encode("utf-8"))
     _say(f"wrote {output}")
 
 
@@ -342,7 +375,8 @@ def version() -> None:
     """Print the version."""
     from sim.results.outcome import version as installed_version
 
-    print(installed_version())
+    with _printing():
+        print(installed_version())
 
 
 def _load(
@@ -397,8 +431,20 @@ def _check_plot(plot: Path | None) -> None:
         return
     if plot.suffix.lower() not in PLOT_SUFFIXES:
         raise _wrong("--plot", f"must end in {', '.join(PLOT_SUFFIXES)}", value=str(plot))
-    if not plot.parent.is_dir():
-        raise _wrong("--plot", f"there is no folder {plot.parent}", value=str(plot))
+    _check_output("--plot", plot)
+
+
+def _check_output(option: str, path: Path) -> None:
+    """Refuse a path that cannot be written anyway, before the work is done that would be written there."""
+    with _writing(path):
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            mode = 0
+        if stat.S_ISDIR(mode):
+            raise _wrong(option, "is a folder, not a file", value=str(path))
+        if not path.parent.is_dir():
+            raise _wrong(option, f"there is no folder {path.parent}", value=str(path))
 
 
 @contextmanager
@@ -423,7 +469,11 @@ def _labels(files: list[Path]) -> list[str]:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console()
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # the BrokenPipeError that rich is handling: a reader that goes away is no fault
+
+    return OurConsole()
 
 
 def _run(scenario: Scenario, *, show_progress: bool, **options: Any) -> Any:
@@ -478,7 +528,6 @@ def _fail_over(limit: float | None, labelled: list[tuple[str, Any]]) -> None:
     for line in over:
         _say(line)
     if over:
-        sys.stdout.flush()
         raise typer.Exit(EXIT_LIMIT_PASSED)
 
 
@@ -496,10 +545,35 @@ def _over(limit: float, result: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Entry point of the `ddbsim` command."""
+    # A closed stream is taken as one into nothing; otherwise print() would send messages to standard output instead.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    columns = os.environ.get("COLUMNS", "1")
+    if not (columns.isdecimal() and len(columns) <= 4 and int(columns)):
+        del os.environ["COLUMNS"]
+    sys.exit(_run_app())
+
+
+def _run_app() -> int | str | None:
+    """Exit code of the whole program, whoever ends it: a command, typer, or rich where it prints the help."""
+    code: int | str | None = 0
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):
+                raise end.__context__ from None
+            code = end.code
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return EXIT_INTERRUPTED
+    except OSError as error:  # commands handle their own: this is the help, or what was left to write
+        return code or _lost_output(error)
+    return code
 
 
 if __name__ == "__main__":

@@ -5,8 +5,34 @@ A broken invariant of the program itself is an ``assert``, never one of these.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+VALUE_CHARACTERS_MAX = 200  # of a value, a place or a source in a message
+MESSAGE_CHARACTERS_MAX = 1000  # of a sentence or a hint
+_WITHOUT_SHAPE = {
+    "Cc",
+    "Cf",
+    "Co",
+    "Cn",
+    "Cs",
+    "Zl",
+    "Zp",
+}  # control, formatting (bidi overrides too), no character at all
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    """A text that a terminal shows and never obeys: what has no shape is written as an escape, and what is too long is cut."""
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(sign) if unicodedata.category(sign) in _WITHOUT_SHAPE else sign for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +55,12 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (self.source, self.path) if part)
-        given = f" (given: {self.value})" if self.value else ""
-        hint = f" — {self.hint}" if self.hint else ""
-        return f"{place}: {self.message}{given}{hint}"
+        source, path, value = (printable(part, VALUE_CHARACTERS_MAX) for part in (self.source, self.path, self.value))
+        message, cure = (printable(part, MESSAGE_CHARACTERS_MAX) for part in (self.message, self.hint))
+        place = ": ".join(part for part in (source, path) if part)
+        given = f" (given: {value})" if value else ""
+        hint = f" — {cure}" if cure else ""
+        return f"{place}: {message}{given}{hint}"
 
 
 class InputError(ValueError):

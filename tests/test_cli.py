@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +21,8 @@ from test_scenario import MINIMAL, WITH_INDEXES
 from typer.testing import CliRunner, Result
 
 from sim.cli import IMPORT_EXAMPLES, app
-from sim.errors import ImportFileError, Problem
+from sim.errors import ImportFileError, Problem, printable
+from sim.files import write_whole
 from sim.importers.documents import READ_FORMS
 from sim.results.outcome import version as installed_version
 
@@ -290,11 +293,11 @@ def test_there_is_a_version() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "import"])
-def test_help_shows_two_examples(command: str) -> None:
+def test_help_shows_examples(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"})
     assert result.exit_code == 0
     examples = result.stdout[result.stdout.index("Examples:") :]
-    assert examples.count(f"ddbsim {command} ") == 2
+    assert examples.count(f"ddbsim {command} ") >= 2
 
 
 def test_help_of_import_names_every_form_that_it_reads() -> None:
@@ -407,3 +410,90 @@ def test_checking_draws_no_picture_and_reads_no_frame(file: Path) -> None:
     command = [sys.executable, "-c", script, str(file)]
     loaded = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
     assert not {"pandas", "matplotlib"} & set(loaded)
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["compare"], ["run", "--help"]])
+def test_a_report_whose_reader_goes_away_is_no_fault(arguments: list[str], file: Path) -> None:
+    files = [] if "--help" in arguments else [file, file] if "compare" in arguments else [file]
+    settings = [] if "--help" in arguments else ["--set", "duration=10s"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with process(*arguments, *files, *settings, stdout=writing) as running:
+        os.close(writing)
+        assert running.stderr is not None
+        complaint = running.stderr.read()
+    assert (running.returncode, complaint) == (0, "")
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = line.replace("ddbsim", f"{shlex.quote(sys.executable)} -m sim.cli")
+    with_path = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(["bash", "-c", command], text=True, capture_output=True, env=with_path, check=False)
+
+
+def test_closed_streams_are_streams_into_nothing(file: Path) -> None:
+    closed = shell(f"ddbsim check {file} >&-")
+    assert (closed.returncode, closed.stdout, closed.stderr) == (0, "", "")
+    closed = shell("ddbsim check no.toml 2>&-")
+    assert (closed.returncode, closed.stdout, closed.stderr) == (2, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["schema", "run --help"])
+def test_full_standard_output_is_said_and_is_no_fault_of_ours(command: str) -> None:
+    full = shell(f"ddbsim {command} > /dev/full")
+    assert (full.returncode, full.stderr) == (1, "standard output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("columns", ["0", "-3", "²", "99999"])
+def test_a_width_that_is_none_is_eighty(columns: str) -> None:
+    assert shell("ddbsim run --help", COLUMNS=columns).stdout == shell("ddbsim run --help", COLUMNS="80").stdout
+
+
+# Files that are written
+
+
+def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.toml"
+    write_whole(path, b"old")
+    path.chmod(0o640)
+    link = tmp_path / "link.toml"
+    link.symlink_to(path)
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(path, b"newer")
+    assert path.read_bytes() == b"new"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link.toml", "out.toml"]
+
+
+@pytest.mark.parametrize(("name", "message"), [("folder.png", "is a folder"), ("n" * 300 + ".png", "name too long")])
+def test_a_plot_that_cannot_be_written_is_refused_before_the_run(
+    file: Path, engine: Any, name: str, message: str
+) -> None:
+    def never(scenario: Any, progress: Any = None) -> Any:
+        raise AssertionError("it ran")
+
+    engine(never)
+    (file.parent / "folder.png").mkdir()
+    result = ddbsim("run", file, "--plot", file.parent / name)
+    assert result.exit_code == 2
+    assert message in result.stderr.lower()
+
+
+# Text of others in messages
+
+
+def test_what_a_terminal_would_obey_is_escaped_in_messages_and_long_text_is_cut() -> None:
+    evil = "a\x1b[31m\u202eb\u200b\x07\n\x9b"
+    problem = str(Problem(source=evil, path=evil, message=evil, value=evil * 1000, hint=evil))
+    assert problem.isprintable()
+    assert "\\x1b[31m\\u202eb" in problem
+    assert len(problem) < 3000
+    assert printable("größe — ☃ 表") == "größe — ☃ 表"

@@ -6,7 +6,10 @@ pyplot, so that no display is needed and nothing global changes.
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 from matplotlib.transforms import ScaledTranslation
 
+from sim.files import write_whole
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import CEILING_PER_S
 from sim.names import TABLE, AdmissionPolicy, Dimension, Limit, Mode
@@ -70,6 +74,7 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 }
 _TIME_TICKS_MAX = 10
 _TITLE_POINTS = 13
+_TITLE_CHARACTERS_MAX = 80
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
@@ -107,17 +112,24 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
 
 
 def save_run(result: Outcome, path: str | PathLike[str]) -> None:
-    """Save the picture of a run; the ending of ``path`` (.png, .svg, .pdf) chooses the format."""
+    """Save the picture of a run; the ending of ``path`` (.png, .svg, .pdf) chooses the format. The file is written whole or not at all."""
     # No date in the file: the same run gives the same bytes.
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     ending = str(path).rpartition(".")[2].lower()
-    with mpl.rc_context({"svg.hashsalt": "ddbsim"}):
-        plot_run(result).savefig(path, metadata=undated.get(ending))
+    picture = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "ddbsim"}), warnings.catch_warnings():
+        # No font has every script: a title in another one shows boxes, and the report has it in full.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        plot_run(result).savefig(picture, format=ending, metadata=undated.get(ending))
+    write_whole(path, picture.getvalue())
 
 
 def _put_title(result: Outcome, figure: Figure) -> None:
     """Title and verdict at the top left; the title's empty second line keeps the room for the verdict."""
-    title = name(result.scenario.title or result.scenario.table.name, longest=90)
+    title = result.scenario.title or result.scenario.table.name
+    wide = any(unicodedata.east_asian_width(sign) in "WF" for sign in title)
+    title = name(title, longest=_TITLE_CHARACTERS_MAX // 2 if wide else _TITLE_CHARACTERS_MAX)
     says = verdict(result)
     figure.suptitle(f"{_literal(title)}\n", x=0.01, ha="left", fontsize=_TITLE_POINTS, fontweight="bold")
     below = ScaledTranslation(0, -2.2 * _TITLE_POINTS / 72, figure.dpi_scale_trans)
