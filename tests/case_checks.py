@@ -311,6 +311,7 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "retries": lambda seen: seen.traffic("attempts") - seen.traffic("offered"),
     "final_answer_ms": final_answer_ms,
     "error_is_seen": lambda seen: any(seen.of(pattern)["failed"] for pattern in seen.patterns()),
+    "unprocessed": lambda seen: sum(seen.of(pattern)["unprocessed"] for pattern in seen.patterns()),
     "throttled_count": lambda seen: seen.traffic("throttled"),
     "is_throttled": lambda seen: seen.result["attempts"]["throttled"] > 0,
     "throttle_reason": lambda seen: frozenset(throttle["reason"] for throttle in seen.result["throttles"]),
