@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+_LATENCY_MAX_MS = 3_600_000  # an hour
+_TIME_MAX_S = 30 * 86_400  # 30 days: whatever takes longer is no mechanism of the service
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
@@ -32,7 +35,7 @@ class Parameter:
     low: float
     high: float
     minimum: float = 0.0
-    maximum: float = math.inf
+    maximum: float = _TIME_MAX_S
     observed: float | bool | None = None
 
     @property
@@ -52,6 +55,7 @@ def _latency(kind: str, what: str, percentile: str, default: float) -> dict[str,
             low=default / 2,
             high=default * 2,
             minimum=0.001,
+            maximum=_LATENCY_MAX_MS,
         )
     }
 
@@ -94,6 +98,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
             low=1,
             high=20,
             minimum=0,
+            maximum=10_000,
         ),
         "split_min_relief_fraction": Parameter(
             default=0.02,
@@ -194,6 +199,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
             why="reading more takes longer; AWS publishes no figures",
             low=5.0,
             high=10.0,
+            maximum=_LATENCY_MAX_MS,
         ),
     }
 )
@@ -263,6 +269,8 @@ def _checked(name: str, value: float | bool) -> float | bool:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} is a finite number of {parameter.unit}")
-    if not parameter.minimum <= value <= parameter.maximum:
-        raise ValueError(f"{name} lies between {parameter.minimum:g} and {parameter.maximum:g} {parameter.unit}")
+    if value < parameter.minimum:
+        raise ValueError(f"{name} must be at least {parameter.minimum:,.10g} {parameter.unit}")
+    if value > parameter.maximum:
+        raise ValueError(f"{name} must be at most {parameter.maximum:,.10g} {parameter.unit}")
     return value

@@ -223,6 +223,8 @@ def run(
     """Run a scenario and report what throttled, when and why."""
     limit = _share(fail_over)
     _check_plot(plot)
+    if log is not None:
+        _check_output("--log", log)
     scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
     if log is None:
         result = _run(scenario, show_progress=not no_progress)
@@ -401,10 +403,26 @@ def _load(
     try:
         check_run(scenario)
     except InputError as error:
-        # A run does not know from which file its scenario came.
-        named = [replace(one, source=str(file)) if one.source == "scenario" else one for one in error.problems]
+        # A run does not know from which file its scenario came, nor what was changed in it.
+        of_file = _told_of(file, without) if overrides else set(error.problems)
+        named = [
+            replace(one, source=str(file) if one in of_file else "--set") if one.source == "scenario" else one
+            for one in error.problems
+        ]
         raise ScenarioError(named) from None
     return scenario
+
+
+def _told_of(file: Path, without: set[str]) -> set[Problem]:
+    """What a run says of the file as it stands, with no value of it changed."""
+    from sim.run import check as check_run
+    from sim.scenario import load
+
+    try:
+        check_run(load(file, without=without))
+    except InputError as error:
+        return set(error.problems)
+    return set()
 
 
 def _pair(option: str, text: str, shape: str) -> tuple[str, str]:

@@ -29,6 +29,7 @@ from sim.results.prices import PriceSheet, load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Scenario, load, refuse_unsimulated
+from sim.scenario.base import counted
 
 Progress = Callable[[float], None]
 
@@ -239,7 +240,8 @@ def _check_pinned_patterns(scenario: Scenario, partitions: int) -> None:
         Problem(
             source="scenario",
             path=f"traffic[{index}].partition",
-            message=f"the table starts with {partitions} partitions, numbered 0 to {partitions - 1}",
+            message=f"the table starts with {counted(partitions, 'partition')}, numbered "
+            + ("0" if partitions == 1 else f"0 to {partitions - 1}"),
             value=str(traffic.partition),
         )
         for index, traffic in enumerate(scenario.traffic)

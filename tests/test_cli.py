@@ -497,3 +497,38 @@ def test_what_a_terminal_would_obey_is_escaped_in_messages_and_long_text_is_cut(
     assert "\\x1b[31m\\u202eb" in problem
     assert len(problem) < 3000
     assert printable("größe — ☃ 表") == "größe — ☃ 表"
+
+
+# What was set on the command line
+
+
+@pytest.mark.parametrize(
+    ("setting", "begins"),
+    [
+        (".".join("a" * 3000) + "=1", "--set: "),
+        ("x=" + "[" * 80 + "]" * 80, "--set: "),
+        ("traffic.reads.partition=9", "--set: traffic[0].partition: the table starts with 4 partitions"),
+        ("table.pk=USER#{nobody}", "--set: table.pk: "),
+        ("calibration.heat_window_s=1e308", "--set: calibration.heat_window_s: must be at most 2,592,000 s"),
+        ("calibration.heat_window_s=1", "--set: calibration.heat_window_s: must be at least 60 s"),
+    ],
+)
+def test_what_a_setting_breaks_is_blamed_on_it(file: Path, setting: str, begins: str) -> None:
+    result = ddbsim("check", file, "--set", setting)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(begins)
+    assert len(result.stderr) < 2000
+
+
+def test_what_is_wrong_in_the_file_is_not_blamed_on_a_setting(file: Path) -> None:
+    file.write_text(MINIMAL.replace("rate = 100", "rate = 100\npartition = 4"))
+    assert ddbsim("check", file, "--set", "seed=3").stderr.startswith(f"{file}: traffic[0].partition")
+    file.write_text(MINIMAL.replace("USER#{user}", "USER#{nobody}"))
+    assert ddbsim("check", file, "--set", "seed=3").stderr.startswith(f"{file}: ")
+
+
+def test_an_effect_elsewhere_is_blamed_on_the_setting(file: Path) -> None:
+    result = ddbsim("check", file, "--set", "table.mode=provisioned")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("--set: table.")
+    assert str(file) not in result.stderr

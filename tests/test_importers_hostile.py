@@ -183,6 +183,11 @@ Resources:
         (b"a: !!python/name:os.system", "is broken YAML"),
         (b"--- a\n--- b\n", "is broken YAML"),
         (b"? [a]\n: b", "is broken YAML"),
+        (b"Resources: {}\nResources: {}", "the key 'Resources' stands twice in one mapping"),
+        (b"time;key\n5;a\n6;b\n", "separates its columns by something else than commas"),
+        (b"time\tkey\n5\ta\n6\tb\n", "separates its columns by something else than commas"),
+        (b"2026-01-01T00:00:00Z,a\n2026-01-01T00:00:01Z,b\n", "the first line must name the columns"),
+        (b"Resources: !!binary aGFsbG8=\n", "binary data of 5 bytes"),
         (b"a: 0x", "is of no kind that is known here"),
         (b"a: 0b", "is of no kind that is known here"),
         (b"just some words", "is of no kind that is known here"),
@@ -262,3 +267,9 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     import_file(path).encode()
+
+
+def test_merge_keys_may_bring_a_key_that_stands_there_already() -> None:
+    text = "a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, x: 4}\n"
+    document = parse_document(text, source="a.yaml")
+    assert document == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 4, "y": 2}}

@@ -129,6 +129,18 @@ def test_counts_per_row_need_two_rows(tmp_path: Path) -> None:
     assert "at least two rows" in problem_of(written(tmp_path, text=text, rates="t,rps\n0,1\n")).message
 
 
+def test_counts_per_row_that_are_no_rate_are_refused(tmp_path: Path) -> None:
+    text = TEXT.replace('value = "rps"', 'value = "rps", per = "row"')
+    problem = problem_of(written(tmp_path, text=text, rates="t,rps\n0,1\n1e-6,5000\n"))
+    assert problem.path == "traffic[0].rate.per"
+    assert "row 2 counts 5000 requests in 1e-06 s, more than 1e+09 per second" in problem.message
+
+
+def test_a_rate_that_begins_after_the_end_is_noted(tmp_path: Path) -> None:
+    scenario = load(written(tmp_path, rates="t,rps\n3600,1\n3660,1\n"))
+    assert any("no request comes" in note for note in scenario.notes)
+
+
 @pytest.mark.parametrize(("path", "message"), [("nobody.csv", "no such file"), (".", "is no file"), ("a\\u0000b", "")])
 def test_a_missing_file_is_told_at_load(tmp_path: Path, path: str, message: str) -> None:
     problem = problem_of(written(tmp_path, text=TEXT.replace("users.csv", path)))

@@ -198,6 +198,12 @@ def shown(value: object) -> str:
         return f"a mapping of {len(value)}"
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
+    if isinstance(value, set | frozenset):
+        return f"a set of {len(value)}"
+    if isinstance(value, bytes):
+        return f"binary data of {len(value)} bytes"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     if isinstance(value, int) and value.bit_length() > 1000:  # Python refuses to write out very long whole numbers
         return "a number of hundreds of digits"
     text = value if isinstance(value, str) else str(value)

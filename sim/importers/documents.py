@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.errors import ImportFileError
-from sim.importers.base import refusal, refuse
+from sim.importers.base import refusal, refuse, shown
 
 DOCUMENT_BYTES_MAX = 1_048_576  # of a template or a description; CloudFormation takes no larger template
 MERGED_MEMBERS_MAX = 10_000  # of one YAML mapping after its merge keys
@@ -136,6 +136,18 @@ def _loader_class() -> Any:
             ]
             for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
         }
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            # PyYAML takes the last of equal keys and says nothing. Looked at here, before merge keys bring allowed ones.
+            node = super().compose_mapping_node(anchor)
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                    if key.value in seen:
+                        sentence = f"the key {shown(key.value)} stands twice in one mapping"
+                        raise yaml.constructor.ConstructorError(None, None, sentence, key.start_mark)
+                    seen.add(key.value)
+            return node
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             # Names are text: true, 0123 and null too.

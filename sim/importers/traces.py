@@ -79,12 +79,25 @@ def looks_like_trace(head: str) -> bool:
         header, first = list(csv.reader(lines[:2]))
     except (csv.Error, ValueError):
         return False
+    if any(_is_separated(lines[0], lines[1], mark) for mark in ";\t"):
+        return True  # and refused with its cure when its header is read
+    if len(header) == len(first) > 1 and any(_as_time(cell) is not None for cell in header):
+        return True  # rows without a header: refused likewise
     if not all(_HEADER_CELL.fullmatch(cell) for cell in header):
         return False
     if len(header) == 1:
-        separated = any(len(lines[0].split(mark)) == len(lines[1].split(mark)) > 1 for mark in (";", "\t"))
-        return separated or (_bare(header[0]) in _KEY_NAMES and len(first) == 1)
+        return _bare(header[0]) in _KEY_NAMES and len(first) == 1
     return len(header) == len(first) and len(set(header)) == len(header)
+
+
+def _is_separated(header: str, first: str, mark: str) -> bool:
+    """Whether two lines are columns with another mark between them than a comma."""
+    cells = header.split(mark)
+    return (
+        len(cells) == len(first.split(mark)) > 1
+        and "," not in header
+        and all(_HEADER_CELL.fullmatch(cell.strip()) for cell in cells)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,7 +69,7 @@ def choices(word: object, words: Iterable[str]) -> str:
     return f"{near} There are: {named}" if near else f"there are: {named}"
 
 
-def listed(words: Iterable[str], most: int = 16) -> str:
+def listed(words: Iterable[str], most: int = CHOICES_MAX) -> str:
     """Words as a list in a sentence; a long one is cut."""
     known = [word[:SHOWN_CHARACTERS_MAX] for word in words]
     rest = "" if len(known) <= most else f" and {len(known) - most} more"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from sim.errors import Problem, ScenarioError
-from sim.scenario.base import nearest, shown
+from sim.scenario.base import listed, nearest, shown
 from sim.scenario.fields import CsvField
 from sim.scenario.leaves import RATE_MAX_PER_S
 from sim.scenario.rates import CsvRate
@@ -73,7 +73,21 @@ def check_series(rate: CsvRate) -> tuple[tuple[float, ...], tuple[float, ...]]:
     times, values = _series(str(path), _stamp(path), rate.time, rate.value)
     if rate.per == "row" and len(times) < 2:
         raise CsvProblem("per", "counts per row need at least two rows")
+    if rate.per == "row":
+        _check_densities(times, values)
     return times, values
+
+
+def _check_densities(times: tuple[float, ...], values: tuple[float, ...]) -> None:
+    """Refuse counts that no rate can be made of; the last row takes the width of the one before."""
+    for index, count in enumerate(values):
+        at = min(index, len(times) - 2)
+        width_s = times[at + 1] - times[at]
+        if count > RATE_MAX_PER_S * width_s:
+            sentence = (
+                f"row {index + 1} counts {count:g} requests in {width_s:g} s, more than {RATE_MAX_PER_S:g} per second"
+            )
+            raise CsvProblem("per", sentence, 'per = "second" if the values are rates')
 
 
 def _as_error(path: str, problem: CsvProblem) -> ScenarioError:
@@ -112,7 +126,7 @@ def _columns(path: str, wanted: dict[str, str]) -> list[tuple[int, list[str]]]:
                 raise CsvProblem("path", "is empty; its first line must name the columns")
             for key, name in wanted.items():
                 if name not in header:
-                    sentence = f"no column {name!r}; the file has: {', '.join(header[:20])}"
+                    sentence = f"no column {shown(name)}; the file has: {listed(header, 12)}"
                     raise CsvProblem(key, sentence, nearest(name, header))
             places = [header.index(name) for name in wanted.values()]
             for row in reader:

@@ -111,28 +111,36 @@ def _from_dict(
 ) -> Scenario:
     found: list[Found] = []
     document = plain_copy(mapping, (), found)
+    wrong_in_file = bool(found)
     if not isinstance(document, dict):
         raise _only(source, "must be a mapping with the keys of the scenario format")
+    as_in_file = document
     overridden: list[Place] = []
     wrong_overrides: list[Found] = []
     for path, value in _override_pairs(overrides):
         changed = deep_copy(document)
-        place, wrong = apply_override(changed, path, plain_copy(value, (path,), found))
+        wrong_values: list[Found] = []
+        place, wrong = apply_override(changed, path, plain_copy(value, (path,), wrong_values))
+        wrong_overrides += wrong_values
         if wrong is None:
             document = changed
             overridden.append(place)
         else:
             wrong_overrides.append(wrong)
-    notes = leave_out(document, _known_without(without))
+    left_out = _known_without(without)
+    notes = leave_out(document, left_out)
     scenario = diagnose(document, str(base_dir or ""), found)
     order = positions(document)
     found.sort(key=lambda one: position(one.place, order))
     problems = [one.problem("--set") for one in wrong_overrides]
+    of_file = _told_of(as_in_file, str(base_dir or ""), left_out) if found and overridden and not wrong_in_file else None
     for one in found[:PROBLEMS_MAX]:
         one.value = _as_written(one, document)
         if one.place == ("traffic",) and traffic_hint and not document.get("traffic"):
             one.hint = traffic_hint
-        is_overridden = any(one.place[: len(place)] == place for place in overridden)
+        is_overridden = any(one.place[: len(place)] == place for place in overridden) or (
+            of_file is not None and (one.place, one.message) not in of_file
+        )
         problems.append(one.problem("--set" if is_overridden else source))
     if len(found) > PROBLEMS_MAX:
         problems.append(
@@ -142,6 +150,15 @@ def _from_dict(
         raise ScenarioError(problems)
     scenario._notes = tuple(notes)
     return scenario
+
+
+def _told_of(document: dict[str, Any], base_dir: str, left_out: set[str]) -> set[tuple[Place, str]]:
+    """What is wrong with a file as it stands, before anything in it is overridden."""
+    found: list[Found] = []
+    document = deep_copy(document)
+    leave_out(document, left_out)
+    diagnose(document, base_dir, found)
+    return {(one.place, one.message) for one in found}
 
 
 def _only(source: str, message: str, hint: str = "") -> ScenarioError:
