@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sim.clients.quota import FluidQuota
+from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
+from sim.levels.cohorts import Cohorts, Tally, settle_with_retries
 from sim.levels.demand import Demand, Joint
 from sim.levels.joint import joint_groups, settle_jointly
+from sim.levels.latencies import latency_law
 from sim.levels.moving import Booleans, Fate, Flow, Moving, fate_of, fate_with_blocked, nothing_served, refused_shares
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.limits import TRANSACTION_ITEMS_MAX
@@ -52,6 +56,9 @@ class FlowLevel:
         self._stretch_ticks = stretch_ticks
         self._mixes: dict[Dimension, tuple[tuple[object, ...], _Mix]] = {}
         self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names)
+        self._cohorts: dict[int, Cohorts] = {}
+        for pattern in self._patterns.all:
+            self._cohorts |= self._set_out_cohorts(pattern)
         self._warn_of_large_items()
 
     def _warn_of_large_items(self) -> None:
@@ -89,23 +96,101 @@ class FlowLevel:
         all_drawn = self._patterns.draw(edges_s)
         self._resource.observed_s += float(edges_s[-1] - edges_s[0])
         fates: dict[int, Fate] = {}
+        tallies: dict[int, Tally] = {}
+        by_flow = {id(leg.flow): leg for drawn in all_drawn for leg in drawn.legs}
         for dimension in Dimension:
-            moving = [
-                (leg, drawn.pattern)
-                for drawn in all_drawn
-                if not drawn.pattern.demand.invalid
-                for leg in drawn.legs
-                if leg.flow.leg.dimension is dimension and leg.units > 0  # what costs nothing is never refused
-            ]
+            if self._retries(dimension):
+                moving, owners = self._all_moving(dimension, by_flow, last - first)
+            else:
+                pairs = [
+                    (leg, drawn.pattern)
+                    for drawn in all_drawn
+                    if not drawn.pattern.demand.invalid
+                    for leg in drawn.legs
+                    if leg.flow.leg.dimension is dimension and leg.units > 0  # what costs nothing is never refused
+                ]
+                moving, owners = [m for m, _ in pairs], [p for _, p in pairs]
             if moving:
-                fates |= self._settle(dimension, [m for m, _ in moving], [p for _, p in moving], first, tick_s)
-        for drawn in all_drawn:
-            self._account(drawn, first, fates)
+                fates |= self._settle(dimension, moving, owners, first, tick_s, tallies)
+        came = {id(drawn.pattern): drawn for drawn in all_drawn}
+        for pattern in self._patterns.all:
+            mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
+            drawn_here = came.get(id(pattern))
+            if mine:
+                requests = np.zeros(last - first) if drawn_here is None else drawn_here.requests
+                self._account_retried(pattern, requests, mine, first)
+            elif drawn_here is not None:
+                self._account(drawn_here, first, fates)
+
+    # Retries.
+
+    def _set_out_cohorts(self, pattern: Pattern) -> dict[int, Cohorts]:
+        """What retries of a pattern's legs; nothing where its client does not retry, or is never refused as one attempt."""
+        policy = make_policy(pattern.demand.traffic.client)
+        if policy.max_attempts == 1 or pattern.demand.joint is not Joint.ONE_OF or pattern.demand.invalid:
+            return {}
+        if pattern.demand.traffic.operation in TRANSACTION_OPERATIONS:
+            return {}  # no SDK retries a cancelled transaction
+        quota = None if policy.quota_costs is None else FluidQuota(pattern.demand.traffic.clients)
+        latency_s = latency_law(pattern.demand, self._resource.calibration).mean_s
+        return {
+            id(flow): Cohorts(flow, policy, quota, latency_s, self._grid.tick_s, self._resource.mode)
+            for flow in pattern.flows
+            if flow.leg.units > 0
+        }
+
+    def _retries(self, dimension: Dimension) -> bool:
+        return any(c.flow.leg.dimension is dimension for c in self._cohorts.values())
+
+    def _all_moving(
+        self, dimension: Dimension, drawn: Mapping[int, Moving], ticks: int
+    ) -> tuple[list[Moving], list[Pattern]]:
+        """Every leg of a dimension: where attempts return, one may have something on its way though nothing new comes of it."""
+        moving, owners = [], []
+        columns = len(self._resource.partitions)
+        for pattern in self._patterns.all:
+            if pattern.demand.invalid:
+                continue
+            for flow in pattern.flows:
+                on_its_way = id(flow) in self._cohorts and not self._cohorts[id(flow)].is_empty
+                if flow.leg.dimension is not dimension or flow.leg.units <= 0 or not (id(flow) in drawn or on_its_way):
+                    continue
+                flow.place(self._resource)
+                moving.append(drawn.get(id(flow)) or Moving.of(flow, np.zeros((ticks, columns))))
+                owners.append(pattern)
+        return moving, owners
+
+    def _account_retried(self, pattern: Pattern, requests: Counts, tallies: Sequence[Tally], first: int) -> None:
+        """Requests, attempts and errors of a pattern whose attempts return."""
+        record = self._recorder.traffic[pattern.demand.traffic.name]
+        self._note_finish(pattern, first, requests)
+        shape = requests.shape
+        succeeded = total_of([t.succeeded for t in tallies], shape)
+        throttled = total_of([t.throttled for t in tallies], shape)
+        unmet = grains(succeeded * pattern.demand.condition_fails)
+        record.add(
+            first,
+            offered=np.asarray(requests, dtype=float),
+            attempts=total_of([t.attempts for t in tallies], shape),
+            succeeded=succeeded - unmet,
+            throttled=throttled,
+            throttle_events=throttled,
+        )
+        record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
+        for tally in tallies:
+            for error, counts in tally.failed.items():
+                record.fail(error, float(counts.sum()))
 
     # One lane.
 
     def _settle(
-        self, dimension: Dimension, moving: list[Moving], owners: list[Pattern], first: int, tick_s: float
+        self,
+        dimension: Dimension,
+        moving: list[Moving],
+        owners: list[Pattern],
+        first: int,
+        tick_s: float,
+        tallies: dict[int, Tally],
     ) -> dict[int, Fate]:
         """Let a lane serve what is asked of it, write down what it did, and say what became of each leg that met a refusal."""
         lane = self._resource.lanes[dimension]
@@ -125,6 +210,9 @@ class FlowLevel:
             total_of([m.by_tick * m.units for m in fitting], shape[:1]),
         )
         asked = units
+        calm = blocked is None and not self._something_returns(moving)
+        if self._retries(dimension) and not (calm and lane.serves_all(demand, tick_s)):
+            return self._settle_retried(dimension, moving, blocked, first, tick_s, tallies)
         if mix.joint and not lane.serves_all(demand, tick_s):
             verdict: Verdict | None
             verdict, asked = settle_jointly(lane, fitting, joint_groups(fitting, owners), tick_s)
@@ -134,8 +222,8 @@ class FlowLevel:
         if verdict is not None:
             if mix.costs is not None:
                 self._recorder.warn(
-                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate at "
-                    'level (the cheaper before the dearer); level = "request" is exact'
+                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
+                    'at this level (the cheaper before the dearer); level = "request" is exact'
                 )
             shares = refused_shares(verdict, asked, fitting, by_cost=mix.costs is not None and not mix.joint)
             fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(fitting, shares, strict=True)}
@@ -143,6 +231,48 @@ class FlowLevel:
             if b.any():  # more than the emptiest bucket can ever hold: refused for ever
                 fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
         self._write_down(dimension, moving, demand, verdict, first, fates)
+        return fates
+
+    def _something_returns(self, moving: Sequence[Moving]) -> bool:
+        cohorts = [self._cohorts[id(m.flow)] for m in moving if id(m.flow) in self._cohorts]
+        for one in cohorts:
+            one.follow_splits(self._resource)
+        return any(not one.is_empty for one in cohorts)
+
+    def _settle_retried(
+        self,
+        dimension: Dimension,
+        moving: list[Moving],
+        blocked: list[Booleans] | None,
+        first: int,
+        tick_s: float,
+        tallies: dict[int, Tally],
+    ) -> dict[int, Fate]:
+        lane = self._resource.lanes[dimension]
+        shape = moving[0].counts.shape
+        never = [np.zeros(shape[1], dtype=bool)] * len(moving) if blocked is None else blocked
+        stretch = settle_with_retries(
+            lane,
+            [m.flow for m in moving],
+            [m.counts for m in moving],
+            [self._cohorts.get(id(m.flow)) for m in moving],
+            [(~b).astype(float) for b in never],
+            first,
+            tick_s,
+        )
+        tried = [Moving.of(m.flow, attempts) for m, attempts in zip(moving, stretch.attempts, strict=True)]
+        passing = [m.only(~b) for m, b in zip(tried, never, strict=True)]
+        units = total_of([m.counts * m.units for m in passing], shape)
+        verdict = Verdict(np.arange(shape[1]), np.minimum(stretch.served, units), stretch.refused)
+        shares = refused_shares(verdict, units, passing, by_cost=False)
+        fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(passing, shares, strict=True)}
+        for m, b, tally in zip(tried, never, stretch.tallies, strict=True):
+            if b.any():
+                fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
+            if tally is not None:
+                tallies[id(m.flow)] = tally
+        demand = LaneDemand(units, _ceiling_ratio(passing, units), np.zeros(shape[1]))
+        self._write_down(dimension, tried, demand, verdict, first, fates)
         return fates
 
     def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim.errors import ScenarioError
 from sim.limits import PAGE_BYTES
-from sim.names import PAGED_OPERATIONS, Level, RetryMode
+from sim.names import BATCH_OPERATIONS, PAGED_OPERATIONS, TRANSACTION_OPERATIONS, Level, RetryMode
 from sim.scenario.base import Found, Place, shown
 from sim.scenario.scenario import Scenario
 from sim.scenario.traffic import Traffic
@@ -49,6 +49,12 @@ def _walks_pages(traffic: Traffic) -> bool:
     )
 
 
+def _retries_batches(traffic: Traffic) -> bool:
+    retries = traffic.client.retry is not RetryMode.NONE or traffic.client.max_attempts is not None
+    many = traffic.operation in BATCH_OPERATIONS | TRANSACTION_OPERATIONS
+    return many and (retries or traffic.client.delays is not None)
+
+
 _OPEN_LOOP = "give the pattern a rate"
 _REQUEST_LEVEL = 'level = "request" simulates it'
 _WITHOUT_INDEXES = "run with --without-indexes to leave out global secondary indexes and what reads them"
@@ -76,17 +82,21 @@ NOT_YET: tuple[NotYet, ...] = (
     NotYet(
         path="traffic[].client.retry",
         level=Level.FLOW,
-        applies=lambda retry: retry is not RetryMode.NONE,
-        what="retrying",
+        applies=lambda retry: retry is RetryMode.ADAPTIVE,
+        what="adaptive retrying",
+        cure=_REQUEST_LEVEL,
+    ),
+    NotYet(
+        path="traffic[]",
+        at="client",
+        level=Level.FLOW,
+        applies=_retries_batches,
+        what="retrying a batch or a transaction",
         cure=_REQUEST_LEVEL,
     ),
     *(
         NotYet(path=f"traffic[].client.{key}", level=Level.FLOW, applies=_is_set, cure=_REQUEST_LEVEL)
         for key in (
-            "max_attempts",
-            "base_delay",
-            "max_delay",
-            "delays",
             "timeout",
             "circuit_breaker",
             "rate_limit",
