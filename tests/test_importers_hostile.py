@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sim.errors import ImportFileError, ScenarioError
 from sim.importers import import_file
+from sim.importers.documents import parse_document
 from sim.scenario import loads
 
 FILES = Path(__file__).resolve().parent / "importer_files"
@@ -187,7 +188,7 @@ Resources:
         (b"time;key\n5;a\n6;b\n", "separates its columns by something else than commas"),
         (b"time\tkey\n5\ta\n6\tb\n", "separates its columns by something else than commas"),
         (b"2026-01-01T00:00:00Z,a\n2026-01-01T00:00:01Z,b\n", "the first line must name the columns"),
-        (b"Resources: !!binary aGFsbG8=\n", "binary data of 5 bytes"),
+        (b"AWSTemplateFormatVersion: a\nResources: !!binary aGFsbG8=\n", "binary data of 5 bytes"),
         (b"a: 0x", "is of no kind that is known here"),
         (b"a: 0b", "is of no kind that is known here"),
         (b"just some words", "is of no kind that is known here"),

@@ -133,7 +133,9 @@ def _from_dict(
     order = positions(document)
     found.sort(key=lambda one: position(one.place, order))
     problems = [one.problem("--set") for one in wrong_overrides]
-    of_file = _told_of(as_in_file, str(base_dir or ""), left_out) if found and overridden and not wrong_in_file else None
+    of_file = (
+        _told_of(as_in_file, str(base_dir or ""), left_out) if found and overridden and not wrong_in_file else None
+    )
     for one in found[:PROBLEMS_MAX]:
         one.value = _as_written(one, document)
         if one.place == ("traffic",) and traffic_hint and not document.get("traffic"):
