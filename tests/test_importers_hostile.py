@@ -274,3 +274,11 @@ def test_merge_keys_may_bring_a_key_that_stands_there_already() -> None:
     text = "a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, x: 4}\n"
     document = parse_document(text, source="a.yaml")
     assert document == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 4, "y": 2}}
+
+
+def test_a_template_of_many_tables_names_a_dozen(tmp_path: Path) -> None:
+    tables = {f"Table{number:02}": {"Type": "AWS::DynamoDB::Table", "Properties": {}} for number in range(40)}
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"Resources": tables}))
+    with pytest.raises(ImportFileError, match=r"has 40 tables: .*Table11 and 28 more"):
+        import_file(path)
