@@ -36,6 +36,7 @@ EXIT_FAULT = 1
 EXIT_LIMIT_PASSED = 1
 EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130
+LINE_CHARACTERS_MAX = 4000  # of a message
 PROGRESS_AFTER_S = 2.0
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -116,7 +117,7 @@ def _answers(command: Callable[P, None]) -> Callable[P, None]:
 def _say(line: str) -> None:
     # Standard error that is closed or full loses the message; there is no other place for it.
     with suppress(OSError, ValueError):
-        print(printable(line), file=sys.stderr or _nowhere(), flush=True)
+        print(printable(line, LINE_CHARACTERS_MAX), file=sys.stderr or _nowhere(), flush=True)
 
 
 def _say_fault(error: Exception) -> None:

@@ -532,3 +532,10 @@ def test_an_effect_elsewhere_is_blamed_on_the_setting(file: Path) -> None:
     assert result.exit_code == 2
     assert result.stderr.startswith("--set: table.")
     assert str(file) not in result.stderr
+
+
+def test_a_plot_needs_no_window(file: Path) -> None:
+    saved = shell(
+        f"ddbsim run {file} --set duration=1m --json --plot {file.parent / 'a.svg'} > /dev/null", MPLBACKEND="nonsense"
+    )
+    assert (saved.returncode, saved.stderr) == (0, "")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sim.errors import ImportFileError, ScenarioError
 from sim.importers import import_file
+from sim.importers.documents import parse_document
 from sim.scenario import loads
 
 FILES = Path(__file__).resolve().parent / "importer_files"
@@ -187,7 +188,7 @@ Resources:
         (b"time;key\n5;a\n6;b\n", "separates its columns by something else than commas"),
         (b"time\tkey\n5\ta\n6\tb\n", "separates its columns by something else than commas"),
         (b"2026-01-01T00:00:00Z,a\n2026-01-01T00:00:01Z,b\n", "the first line must name the columns"),
-        (b"Resources: !!binary aGFsbG8=\n", "binary data of 5 bytes"),
+        (b"AWSTemplateFormatVersion: a\nResources: !!binary aGFsbG8=\n", "binary data of 5 bytes"),
         (b"a: 0x", "is of no kind that is known here"),
         (b"a: 0b", "is of no kind that is known here"),
         (b"just some words", "is of no kind that is known here"),
@@ -273,3 +274,11 @@ def test_merge_keys_may_bring_a_key_that_stands_there_already() -> None:
     text = "a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, x: 4}\n"
     document = parse_document(text, source="a.yaml")
     assert document == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 4, "y": 2}}
+
+
+def test_a_template_of_many_tables_names_a_dozen(tmp_path: Path) -> None:
+    tables = {f"Table{number:02}": {"Type": "AWS::DynamoDB::Table", "Properties": {}} for number in range(40)}
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"Resources": tables}))
+    with pytest.raises(ImportFileError, match=r"has 40 tables: .*Table11 and 28 more"):
+        import_file(path)

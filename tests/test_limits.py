@@ -95,8 +95,10 @@ def test_an_override_is_read_as_an_attribute_and_warned_about() -> None:
         ({"bucket_debt": 1}, "bucket_debt is a switch"),
         ({"split_delay_s": True}, "finite number of s"),
         ({"split_delay_s": math.nan}, "finite number of s"),
-        ({"heat_trigger_fraction": 0}, "between 0.01 and 1 "),
-        ({"heat_trigger_fraction": 1.01}, "between 0.01 and 1 "),
+        ({"heat_trigger_fraction": 0}, "at least 0.01 "),
+        ({"heat_trigger_fraction": 1.01}, "at most 1 "),
+        ({"heat_window_s": 59}, "heat_window_s must be at least 60 s"),
+        *(({name: 1e308}, "at most ") for name, one in PARAMETERS.items() if not one.is_switch),
     ],
 )
 def test_an_impossible_override_is_refused(overrides: dict[str, float], says: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
+import sim
 from sim.names import Dimension
 from sim.results.explain import verdict
 from sim.results.plots import band_places, draw_partitions, draw_rates, plot_run, save_run
@@ -264,3 +266,19 @@ def test_a_dollar_sign_in_a_title_is_a_dollar_sign() -> None:
     figure = plot_run(run_of("odd-names"))
     drawn(figure)
     assert figure.get_suptitle().strip() == r"Cost [bold] \$x\$ and \$y\$"
+
+
+@pytest.mark.parametrize("title", ["表のテスト" * 30, "العربية", "WORDS MMM " * 20])
+def test_a_title_in_any_script_and_of_any_length_is_saved_in_silence_and_fits(tmp_path: Path, title: str) -> None:
+    text = """
+format = 1
+duration = "1m"
+table = { name = "t", pk = "k", mode = "on-demand" }
+traffic = [{ name = "reads", operation = "GetItem", rate = 1 }]
+"""
+    result = sim.run(sim.loads(text, overrides={"title": title}))
+    save_run(result, tmp_path / "a.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pixels = np.asarray(drawn(plot_run(result)).buffer_rgba())
+    assert (pixels[:30, -3:, :3] == 255).all()

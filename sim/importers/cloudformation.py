@@ -34,6 +34,7 @@ from sim.importers.shapes import (
 )
 from sim.names import Mode
 from sim.scenario.base import counted
+from sim.scenario.base import listed as names_of
 
 TABLE = "AWS::DynamoDB::Table"
 GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
@@ -130,7 +131,7 @@ def _choose(template: _Template, wanted: str | None) -> _Resource:
     tables = template.of_kind(*TABLE_TYPES)
     if not tables:
         conditional = (
-            f"; not created under these parameters: {', '.join(template.not_created)}" if template.not_created else ""
+            f"; not created under these parameters: {names_of(template.not_created)}" if template.not_created else ""
         )
         kinds = sorted({resource.kind for resource in template.resources})
         listed = ", ".join(kinds[:5]) + (" …" if len(kinds) > 5 else "")
@@ -148,12 +149,12 @@ def _choose(template: _Template, wanted: str | None) -> _Resource:
         near = difflib.get_close_matches(wanted, [*names, *(name for name in names.values() if name)], n=1)
         refuse(
             template.source,
-            f"the template has {'several tables' if chosen else 'no table'} {wanted}; it has {', '.join(names)}",
+            f"the template has {'several tables' if chosen else 'no table'} {wanted}; it has {names_of(names)}",
             path="--table",
             hint=f"did you mean {near[0]}?" if near else "",
         )
     if len(tables) > 1:
-        listed = ", ".join(f"{logical} ({name})" if name else logical for logical, name in names.items())
+        listed = names_of(f"{logical} ({name})" if name else logical for logical, name in names.items())
         refuse(
             template.source,
             f"has {len(tables)} tables: {listed}",

@@ -22,6 +22,7 @@ from sim.importers.shapes import (
     settings,
 )
 from sim.names import Mode
+from sim.scenario.base import listed as names_of
 
 SEARCH_DEPTH = 6  # a table stands at most so many mappings deep in a recorded file
 RESPONSES_MAX = 1_000
@@ -79,12 +80,12 @@ def choose_table(
         near = difflib.get_close_matches(wanted, names, n=1)
         refuse(
             source,
-            f"has no table {wanted}; it has {', '.join(names)}",
+            f"has no table {wanted}; it has {names_of(names)}",
             path="--table",
             hint=f"did you mean {near[0]}?" if near else "",
         )
     if wanted is None and len(names) > 1:
-        refuse(source, f"describes {len(names)} tables: {', '.join(names)}", hint="choose one with --table NAME")
+        refuse(source, f"describes {len(names)} tables: {names_of(names)}", hint="choose one with --table NAME")
     candidates = [(path, table) for path, table in found if wanted is None or _name(table) == wanted]
     best = max(_rank(table) for _, table in candidates)
     path, table = [candidate for candidate in candidates if _rank(candidate[1]) == best][-1]

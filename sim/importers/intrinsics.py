@@ -9,6 +9,7 @@ from typing import cast
 
 from sim.importers.base import refusal, refuse, shown
 from sim.importers.nodes import ABSENT, Unknown
+from sim.scenario.base import listed as names_of
 
 DEPTH_MAX = 40  # functions within functions; a template that needs more refers to itself
 STEPS_MAX = 20_000  # of one template: aliases can make a small file mean a very large one
@@ -76,7 +77,7 @@ class TemplateResolver:
         for name, value in self._given.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
-                listed = ", ".join(self._parameters) or "none"
+                listed = names_of(self._parameters)
                 hint = f"did you mean {near[0]}?" if near else f"its parameters: {listed}"
                 refuse(
                     self._source,
@@ -92,7 +93,7 @@ class TemplateResolver:
                 if value not in texts:
                     refuse(
                         self._source,
-                        f"parameter {name} must be one of {', '.join(texts[:20])}",
+                        f"parameter {name} must be one of {names_of(texts)}",
                         path="--parameter",
                         value=f"{name}={value}",
                     )

@@ -74,7 +74,7 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 }
 _TIME_TICKS_MAX = 10
 _TITLE_POINTS = 13
-_TITLE_CHARACTERS_MAX = 80
+_TITLE_CHARACTERS_MAX = 64  # bold capitals of the figure's width
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]

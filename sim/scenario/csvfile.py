@@ -126,7 +126,7 @@ def _columns(path: str, wanted: dict[str, str]) -> list[tuple[int, list[str]]]:
                 raise CsvProblem("path", "is empty; its first line must name the columns")
             for key, name in wanted.items():
                 if name not in header:
-                    sentence = f"no column {shown(name)}; the file has: {listed(header, 12)}"
+                    sentence = f"no column {name!r}; the file has: {listed(header, 12)}"
                     raise CsvProblem(key, sentence, nearest(name, header))
             places = [header.index(name) for name in wanted.values()]
             for row in reader:

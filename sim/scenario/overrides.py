@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from sim.scenario.base import Found, Place, choices, counted, shown
+from sim.scenario.base import Found, Place, choices, counted
 from sim.scenario.document import DEPTH_MAX
 
 _PART = re.compile(r'(?:^|\.)("(?:[^"\\]|\\.)*"|[^.\[\]"]+)|\[(\d{1,9})\]')
@@ -59,7 +59,7 @@ def apply_override(document: dict[str, Any], path: str, value: Any) -> tuple[Pla
         elif isinstance(part, int):
             return (), Found(tuple(place), f"has no element [{part}]: it is no list")
         elif not isinstance(holder, dict):
-            sentence = f"is a single value in this file, so that {shown(part)} in it cannot be set"
+            sentence = f"is a single value in this file, so that {part!r} in it cannot be set"
             return (), Found(tuple(place), sentence, hint="set it as a whole")
         place.append(part)
         if made is None and isinstance(holder, dict) and part not in holder:
@@ -85,4 +85,4 @@ def _element(items: list[Any], part: str | int, place: Place) -> int | Found:
     names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
     if part in names:
         return names.index(part)
-    return Found(place, f"has no element named {shown(part)}", hint=choices(part, filter(None, names)))
+    return Found(place, f"has no element named {part!r}", hint=choices(part, filter(None, names)))
