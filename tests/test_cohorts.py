@@ -152,7 +152,7 @@ def loads(draw: st.DrawFn) -> dict[str, Any]:
         cost = draw(st.sampled_from([5, 10]))
         table = {"mode": mode, "partitions": partitions}
         ceiling = 1000.0 * partitions / cost
-    # Not near the point where a quota's income just pays the retries that are wanted (a fifth over the ceiling): there a client's luck decides.
+    # Not near the point where a quota's income just pays the retries that are wanted (a fifth over the ceiling): there luck decides.
     ratio = draw(st.sampled_from([0.3, 0.6, 1.5, 2.0]))
     return {
         "table": table,

@@ -301,3 +301,24 @@ def test_memory_of_percentiles_does_not_grow_with_requests() -> None:
     assert short.traffic["w"].latency is not None
     assert long.traffic["w"].latency is not None
     assert short.traffic["w"].latency.__dict__["_bins"].nbytes == long.traffic["w"].latency.__dict__["_bins"].nbytes
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"threads": 2, "item_bytes": 400_000, "client": {"circuit_breaker": {"failures": 2, "reset": "1s"}}},
+        {"threads": 2, "item_bytes": 500_000},
+    ],
+)
+def test_a_thread_that_is_turned_away_at_once_lets_time_pass(pattern: dict[str, Any]) -> None:
+    result = run(duration="5s", table=DEAD, traffic=pattern)
+    assert 10 < result.offered < 10_000
+    assert result.succeeded == 0
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "even"])
+def test_nothing_comes_before_a_window_that_opens_inside_a_tick(arrivals: str) -> None:
+    made = document(duration="2s", traffic={"rate": 200, "arrivals": arrivals, "starts": "500ms", "ends": "1500ms"})
+    times = sim.run(sim.from_dict(made), log=True).log()["time_s"]
+    assert 0.5 <= times.min() < times.max() < 1.5
+    assert abs(len(times) - 200) < 60

@@ -489,19 +489,17 @@ def test_so_many_ticks_and_no_more() -> None:
 
 OF_REQUEST_LEVEL: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("threads", PUT): 4}, "traffic[0].threads"),
-    *(
-        ({place("client", PUT): {"retry": str(mode)}}, "traffic[0].client.retry")
-        for mode in RetryMode
-        if mode != "none"
-    ),
-    ({place("client", PUT): {"max_attempts": 3}}, "traffic[0].client.max_attempts"),
-    ({place("client", PUT): {"base_delay": "50ms"}}, "traffic[0].client.base_delay"),
-    ({place("client", PUT): {"max_delay": "50ms"}}, "traffic[0].client.max_delay"),
-    ({place("client", PUT): {"delays": ["50ms"]}}, "traffic[0].client.delays"),
+    ({place("client", PUT): {"retry": "adaptive"}}, "traffic[0].client.retry"),
     ({place("client", PUT): {"timeout": "1s"}}, "traffic[0].client.timeout"),
     ({place("client", PUT): {"circuit_breaker": {"failures": 5, "reset": "1s"}}}, "traffic[0].client.circuit_breaker"),
     ({place("client", PUT): {"rate_limit": {"write": 5}}}, "traffic[0].client.rate_limit"),
     ({place("client", PUT): {"retry_unprocessed": {"max_retries": 3}}}, "traffic[0].client.retry_unprocessed"),
+]
+AT_BOTH_LEVELS: list[dict[tuple[Any, ...], Any]] = [
+    *({place("client", PUT): {"retry": mode}} for mode in ("none", "legacy", "standard-2025", "standard")),
+    {place("client", PUT): {"max_attempts": 3}},
+    {place("client", PUT): {"retry": "legacy", "base_delay": "50ms", "max_delay": "1s"}},
+    {place("client", PUT): {"delays": ["50ms", "1s"]}},
 ]
 NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
@@ -531,6 +529,12 @@ def test_what_only_the_request_level_simulates_is_refused_at_the_flow_level(
     assert 'is understood but not simulated at level = "flow"' in problem.message
     assert problem.hint.endswith('level = "request" simulates it')
     ok({**changes, ("level",): "request"})
+
+
+@pytest.mark.parametrize("level", ["flow", "request"])
+@pytest.mark.parametrize("changes", AT_BOTH_LEVELS)
+def test_retries_of_single_items_are_simulated_at_both_levels(changes: dict[tuple[Any, ...], Any], level: str) -> None:
+    ok({**changes, ("level",): level})
 
 
 @pytest.mark.parametrize("level", ["flow", "request"])

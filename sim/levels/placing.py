@@ -53,12 +53,15 @@ def place(
     requests = np.asarray(drawn.requests, dtype=np.int64)
     even = demand.traffic.arrivals is Arrivals.EVEN
     alone = demand.joint is Joint.ONE_OF
+    window = (demand.traffic.starts, np.inf if demand.traffic.ends is None else demand.traffic.ends)
     if alone and not even:
         cells, tick = _listed([leg.counts for leg in drawn.legs])
         leg, column = np.divmod(cells, drawn.legs[0].counts.shape[1])
-        return Arrived(_uniform_times(tick, edges_s, moments), leg, column, None)
+        return Arrived(_uniform_times(tick, edges_s, window, moments), leg, column, None)
     tick = np.repeat(np.arange(len(requests)), requests)
-    times = _even_times(requests, edges_s, cumulative) if even else _uniform_times(tick, edges_s, moments)
+    times = (
+        _even_times(requests, edges_s, window, cumulative) if even else _uniform_times(tick, edges_s, window, moments)
+    )
     dealt = _dealt(drawn, deals)
     if alone:
         return Arrived(times, dealt[:, 0, 0], dealt[:, 0, 1], None)
@@ -66,19 +69,28 @@ def place(
     return Arrived(times, zeros, zeros, dealt)
 
 
-def _uniform_times(tick: Ints, edges_s: Floats, moments: np.random.Generator) -> Floats:
+def _spans(tick: Ints, edges_s: Floats, window: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Begin and length of each tick, as far as it lies in the pattern's window."""
+    begin = np.maximum(edges_s[:-1], window[0])
+    end = np.minimum(edges_s[1:], window[1])
+    return begin[tick], np.maximum(end - begin, 0.0)[tick]
+
+
+def _uniform_times(tick: Ints, edges_s: Floats, window: tuple[float, float], moments: np.random.Generator) -> Floats:
     """Given their number, Poisson arrivals lie uniformly in their tick."""
-    return np.asarray(edges_s[tick] + moments.random(len(tick)) * np.diff(edges_s)[tick])
+    begin, length = _spans(tick, edges_s, window)
+    return np.asarray(begin + moments.random(len(tick)) * length)
 
 
-def _even_times(requests: Ints, edges_s: Floats, cumulative: Floats) -> Floats:
+def _even_times(requests: Ints, edges_s: Floats, window: tuple[float, float], cumulative: Floats) -> Floats:
     """Request k comes when the cumulative rate reaches k; within a tick the rate is taken as steady."""
     first = np.ceil(np.round(cumulative[:-1], 9))
     tick = np.repeat(np.arange(len(requests)), requests)
     within = np.arange(len(tick)) - np.repeat(np.cumsum(requests) - requests, requests)
     rise = np.diff(cumulative)
     part = (first[tick] + within - cumulative[tick]) / np.maximum(rise[tick], 1e-300)
-    return np.asarray(edges_s[tick] + np.clip(part, 0.0, 1.0) * np.diff(edges_s)[tick])
+    begin, length = _spans(tick, edges_s, window)
+    return np.asarray(begin + np.clip(part, 0.0, 1.0) * length)
 
 
 def _listed(counts: list[Counts]) -> tuple[Ints, Ints]:

@@ -611,4 +611,6 @@ class LaneLoop:
             stream.unanswered -= 1
         stream.last_answer_s = max(stream.last_answer_s, now_s)
         if request.thread:
-            self._push(now_s, self._begin, request)
+            # A thread that is turned away at once (an open breaker, an invalid request) takes the time of an answer before it asks again.
+            pause_s = 0.0 if now_s > request.arrived_s else stream.latencies.next()
+            self._push(now_s + pause_s, self._begin, request)
