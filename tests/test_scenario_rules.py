@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sim.errors import Problem, ScenarioError
-from sim.names import RetryMode
 from sim.scenario import Scenario, from_dict
 
 Document = dict[str, Any]

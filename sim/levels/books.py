@@ -69,7 +69,6 @@ class Books:
         self._tried_together: list[int] = []  # tries of each of these attempts
         self._throttled: tuple[list[float], list[int]] = ([], [])
         self._succeeded: tuple[list[float], list[int]] = ([], [])
-        self._took: dict[int, list[float]] = {}
         self._waited: dict[int, list[float]] = {}
         self._first_items: tuple[Floats, Ints, Ints] = (
             np.empty(0),
@@ -114,11 +113,11 @@ class Books:
 
     def failed(self, stream: Stream, error: ErrorName) -> None:
         """A request was given up."""
-        stream.record.fail(error, 1.0)
+        stream.given_up[error] = stream.given_up.get(error, 0) + 1
 
     def took(self, stream: Stream, seconds: float) -> None:
         """A request had its final answer so long after its first attempt."""
-        self._took.setdefault(self._index[id(stream)], []).append(seconds)
+        stream.took.append(seconds)
 
     def waited(self, stream: Stream, seconds: float) -> None:
         """An attempt waited in its client's limiter."""
@@ -324,8 +323,11 @@ class Books:
             mine_events = events[self._stream_of_leg == k].sum(axis=(0, 2))
             stream.record.add(self._first, throttle_events=mine_events, **columns)
             if stream.record.latency is not None:
-                stream.record.latency.add(np.array(self._took.get(k, [])))
+                stream.record.latency.add(np.array(stream.took))
                 stream.record.latency.add(served[2][self._stream_of_leg[served[1]] == k])
+            for error, count in stream.given_up.items():
+                stream.record.fail(error, float(count))
+            stream.given_up, stream.took = {}, []
             if k in self._waited and stream.record.limiter_wait is not None:
                 stream.record.limiter_wait.add(np.array(self._waited[k]))
 

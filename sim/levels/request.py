@@ -228,7 +228,8 @@ class LaneLoop:
         refused: list[int] = []
         limits: list[Limit] = []
         next_due = heap[0][0] if heap else math.inf
-        leg_list, column_list = legs.tolist(), columns.tolist()
+        leg_list, column_list, latency_list = legs.tolist(), columns.tolist(), latencies.tolist()
+        serving = self._resource.partitions.serving
         for i, now in enumerate(times.tolist()):
             while next_due <= now:
                 due_s, _, act, request = heappop(heap)
@@ -273,11 +274,22 @@ class LaneLoop:
             limits.append(limit)
             stream = stream_of[leg]
             if stream.policy.max_attempts > 1:
-                number = self._resource.partitions.serving[column]
-                request = Request(stream, leg - stream.offset, number, None, now, stream.pick_client())
+                request = Request(stream, leg - stream.offset, serving[column], None, now, stream.pick_client())
                 stream.unanswered += 1
-                self._answered_later(now, float(latencies[i]), request, limit)
-                next_due = heap[0][0] if heap else math.inf
+                if not stream.is_plain:
+                    self._answered_later(now, latency_list[i], request, limit)
+                    next_due = heap[0][0] if heap else math.inf
+                    continue
+                kind, error = stream.answers[limit]  # as `_again` goes on after a refusal
+                answered_s = now + latency_list[i]
+                delay_s = stream.policy.delay_s(1, kind, stream.chances.next() if stream.draws_delays else 0.0)
+                if delay_s is None:
+                    self._fail(answered_s, request, error)
+                    continue
+                request.attempt = 2
+                self._count += 1
+                heappush(heap, (answered_s + delay_s, self._count, self._again, request))
+                next_due = heap[0][0]
         self._books.first_attempts(times, legs, columns, latencies, through_clients, refused, limits)
 
     # One request through its client.
@@ -452,7 +464,10 @@ class LaneLoop:
         attempt = request.attempt
         delay_s = stream.policy.delay_s(attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
         if delay_s is None:
-            self._fail(answered_s, request, error)
+            if answered_s <= self._end_s:
+                stream.unanswered -= 1
+                stream.given_up[error] = stream.given_up.get(error, 0) + 1
+                stream.took.append(answered_s - request.first_s)
             return
         request.attempt = attempt + 1
         self._count += 1

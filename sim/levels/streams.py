@@ -119,6 +119,7 @@ class Stream:
     answers : kind and name of the error by which each limit is told.
     remaining : requests of a finite job that are still to come.
     unanswered : requests without a final answer.
+    given_up, took : of the present stretch, failed requests by error, and seconds from first attempt to final answer.
     """
 
     def __init__(self, pattern: Pattern, record: TrafficRecord, seed: int, calibration: Calibration) -> None:
@@ -171,6 +172,8 @@ class Stream:
         self.remaining = traffic.count
         self.threads = traffic.threads or 0
         self.unanswered = 0
+        self.given_up: dict[ErrorName, int] = {}
+        self.took: list[float] = []
         self.last_answer_s = 0.0
         self._cells: tuple[tuple[str, int], int, list[float]] | None = None
 
