@@ -159,7 +159,9 @@ def loads(draw: st.DrawFn) -> dict[str, Any]:
         "pattern": {
             "rate": round(ceiling * ratio, 1),
             "item_bytes": 1024 * cost,
-            "arrivals": draw(st.sampled_from(["poisson", "even"])),
+            # Evenly spaced requests at a dry bucket meet its tokens in step; what returns at random moments does not, and is refused a little
+            # more often than its fellows (3.2 points in one case of 500): counts per tick know no such order.
+            "arrivals": "poisson" if retry != "none" else draw(st.sampled_from(["poisson", "even"])),
             "client": {"retry": retry},
         },
         "seed": draw(st.integers(0, 1000)),
