@@ -219,6 +219,27 @@ def test_a_breaker_takes_the_load_away_and_comes_back_by_one_probe() -> None:
     assert set(map(str, with_breaker.failures)) == {"CircuitBreakerOpen", "ProvisionedThroughputExceededException"}
 
 
+def test_a_breaker_closes_by_one_probe_once_the_table_has_room() -> None:
+    hog = {"rate": 1000, "ends": "60s"}
+    small = {
+        "rate": 5,
+        "starts": "5s",
+        "client": {"circuit_breaker": {"failures": 5, "reset": "10s"}},
+    }
+    made = document(duration="2m", table=provisioned(10), traffic=[hog, small])
+    log = sim.run(sim.from_dict(made), log=True).log()
+    mine = log[log["traffic"] == "w1"]
+    closed = mine[mine["outcome"] == "ok"]["time_s"]
+    probes = mine[(mine["time_s"] > 20) & (mine["time_s"] < 60)]["time_s"]
+    assert len(probes) <= 5  # one each ten seconds while the table has none to spare
+    after = float(closed[closed > 60].min())
+    assert after <= 60 + 10 + 0.2
+    # From the probe's answer on every request is sent, 5 a second.
+    later = mine[mine["time_s"] > after + 1]
+    assert len(later) == pytest.approx(5 * (120 - after - 1), rel=0.25)
+    assert (later["outcome"] == "ok").all()
+
+
 def test_a_limiter_at_80_percent_is_never_throttled_and_its_queue_is_told() -> None:
     result = run(
         duration="5m",
