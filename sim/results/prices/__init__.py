@@ -10,10 +10,10 @@ from datetime import date
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 
 from sim.errors import InputError, Problem
 from sim.names import TableClass
+from sim.scenario.base import FrozenMapping
 
 SUFFIX = ".toml"
 
@@ -179,10 +179,10 @@ def parse_sheet(text: str, *, source: str, name: str) -> PriceSheet:
         currency=currency,
         date=day,
         source=origin,
-        classes=MappingProxyType(classes),
+        classes=FrozenMapping(classes),
         reserved=ReservedPrices(**reserved) if reserved is not None else None,
         free_tier=FreeTier(**free_tier),
-        dax=MappingProxyType(dax),
+        dax=FrozenMapping(dax),
     )
 
 
