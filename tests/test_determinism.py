@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -142,3 +143,8 @@ def test_the_hash_seed_of_python_changes_no_byte(tmp_path: Path) -> None:
             check=True,
         )
         assert found.stdout.rstrip("\n") == wanted
+
+
+def test_a_result_travels_between_processes() -> None:
+    result = run(busy(duration="2m"))
+    assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
