@@ -146,5 +146,5 @@ def test_the_hash_seed_of_python_changes_no_byte(tmp_path: Path) -> None:
 
 
 def test_a_result_travels_between_processes() -> None:
-    result = run(busy(duration="2m"))
+    result = run(busy())
     assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
