@@ -22,6 +22,7 @@ from sim.partitions.lane import Lane, Offer
 from sim.partitions.resource import Resource
 
 _ROUNDS_MAX = 60
+_POINT_S = 1e-6  # a law narrower than this is a fixed delay: nothing can tell them apart, and the difference of two areas would be noise
 _PRECISION = 1e-8  # of a share of admitted attempts
 
 
@@ -35,8 +36,8 @@ def ticks_reached(low_s: float, high_s: float, tick_s: float) -> Floats:
 
     def mean_overlap(at: Floats) -> Floats:
         # Integral over the delay's law of the share of its tick's moments from which it ends before `at`.
-        if high_s <= low_s:
-            return np.clip((at - low_s) / tick_s, 0.0, 1.0)
+        if high_s - low_s < _POINT_S:
+            return np.clip((at - (low_s + high_s) / 2) / tick_s, 0.0, 1.0)
         upper, lower = at - low_s, at - high_s
 
         def area(x: Floats) -> Floats:
