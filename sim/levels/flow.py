@@ -260,6 +260,12 @@ class FlowLevel:
             first,
             tick_s,
         )
+        if stretch.refused and any(m.flow.joint is Joint.ALL for m in moving):
+            self._recorder.warn(
+                "transactions met a dry bucket beside requests that are retried: this level refuses their actions one by "
+                "one, so that far too few succeed and the others take units for nothing; do not trust these figures, "
+                'level = "request" refuses them as one'
+            )
         tried = [Moving.of(m.flow, attempts) for m, attempts in zip(moving, stretch.attempts, strict=True)]
         passing = [m.only(~b) for m, b in zip(tried, never, strict=True)]
         units = total_of([m.counts * m.units for m in passing], shape)
