@@ -174,6 +174,16 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
             minimum=1.0,
             maximum=3.0,
         ),
+        "gsi_backlog_units": Parameter(
+            default=0,
+            observed=19_000,
+            unit="write units per index",
+            source="F-GSI-5 (depth unpublished; case ddblabs-gsi-low-2022 measured about 19,000)",
+            why="how far an index may run behind its table before it pushes back on the table's writes",
+            low=0,
+            high=40_000,
+            maximum=1e9,
+        ),
         "bucket_debt": Parameter(
             default=False,
             unit="switch",

@@ -14,11 +14,11 @@ from sim.errors import Problem, ScenarioError
 from sim.keyspace.building import KeySpace, KeySpec
 from sim.keyspace.cutting import Load
 from sim.keyspace.sizing import initial_partitions
-from sim.levels.demand import Demand, demand_of
+from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
 from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S
-from sim.names import TABLE, Dimension, Level, Mode
+from sim.names import TABLE, Dimension, Level, Mode, index_resource
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
@@ -28,7 +28,7 @@ from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
 from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
-from sim.scenario import Scenario, load, refuse_unsimulated
+from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted
 
 Progress = Callable[[float], None]
@@ -80,41 +80,46 @@ def _simulate(
 ) -> Result:
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
-    recorder = Recorder(grid, [TABLE], [d.traffic.name for d in demands])
-    specs = sorted({leg.spec for d in demands for leg in d.legs if leg.spec is not None}, key=repr)
-    keyspace = KeySpace(scenario, specs)
-    resource = _table(scenario)
-    resource.store(scenario.table.storage_bytes or 0.0, _stored(demands, keyspace))
-    record = recorder.resources[TABLE]
-    record.initial_partitions = len(resource.partitions)
-    note_capacity(resource, recorder, 0.0)
+    resources = make_resources(scenario)
+    recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
+    specs = {leg.spec for d in demands for leg in d.legs if leg.spec is not None}
+    specs |= {tie.spec for d in demands for leg in d.legs for tie in leg.ties}
+    ordered = sorted(specs, key=repr)
+    keyspace = KeySpace(scenario, ordered)
+    for resource in resources.values():
+        resource.store(_start_bytes(scenario, resource), _stored(demands, keyspace, resource.name))
+        recorder.resources[resource.name].initial_partitions = len(resource.partitions)
+        note_capacity(resource, recorder, 0.0)
 
     env = simpy.Environment()
     key_names: dict[int, str] = {}
     level: FlowLevel | RequestLevel
     if scenario.level is Level.REQUEST:
-        level = RequestLevel(scenario, demands, resource, keyspace, recorder, key_names, log=log)
+        level = RequestLevel(scenario, demands, resources, keyspace, recorder, key_names, log=log)
     else:
-        level = FlowLevel(scenario, demands, resource, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
-    control = ControlPlane(env, resource, recorder, key_names)
-    env.process(control.watch())
-    rollovers = sorted({at_s for spec in specs for at_s in keyspace.rollovers_s(spec)})
+        level = FlowLevel(scenario, demands, resources, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)
+    planes = [ControlPlane(env, resource, recorder, key_names) for resource in resources.values()]
+    for plane in planes:
+        env.process(plane.watch())
+    rollovers = sorted({at_s for spec in ordered for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
         env.process(_roll_over(env, rollovers, level))
     end = env.process(_move_traffic(env, grid, level, progress))
     env.run(until=end)
 
     level.finish()
-    control.finish()
-    resource.partitions.assert_tiles()
-    record.partitions = [
-        PartitionRecord(life.number, life.parent, life.born_s, life.retired_s, life.range.low, life.range.high)
-        for life in resource.partitions.lives
-    ]
-    facts = {d.traffic.name: _facts(d) for d in demands}
-    start_bytes = float(scenario.table.storage_bytes or 0.0)
-    mean_bytes = (start_bytes + float(resource.stored_bytes.sum())) / 2 if resource.has_grown else start_bytes
-    return Result(scenario, recorder, facts, sheet, {TABLE: mean_bytes}, attempt_log=log)
+    mean_bytes = {}
+    for plane, resource in zip(planes, resources.values(), strict=True):
+        plane.finish()
+        resource.partitions.assert_tiles()
+        recorder.resources[resource.name].partitions = [
+            PartitionRecord(life.number, life.parent, life.born_s, life.retired_s, life.range.low, life.range.high)
+            for life in resource.partitions.lives
+        ]
+        start = _start_bytes(scenario, resource)
+        mean_bytes[resource.name] = (start + float(resource.stored_bytes.sum())) / 2 if resource.has_grown else start
+    facts = {d.traffic.name: _facts(d, list(resources)) for d in demands}
+    return Result(scenario, recorder, facts, sheet, mean_bytes, attempt_log=log)
 
 
 def check(scenario: Scenario) -> PriceSheet:
@@ -128,12 +133,15 @@ def check(scenario: Scenario) -> PriceSheet:
     """
     refuse_unsimulated(scenario)
     sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
-    partitions = _initial_partitions(scenario)
+    partitions = _initial_partitions(scenario, scenario.table)
     _check_pinned_patterns(scenario, partitions)
     grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
-    needed_bytes = grid.ticks * _BYTES_PER_TICK + grid.periods * partitions * _BYTES_PER_CELL
+    of_all = partitions + sum(_initial_partitions(scenario, gsi) for gsi in scenario.table.gsi)
+    needed_bytes = (
+        grid.ticks * _BYTES_PER_TICK * (1 + len(scenario.table.gsi)) + grid.periods * of_all * _BYTES_PER_CELL
+    )
     if needed_bytes > _MEMORY_MAX_BYTES:
-        message = f"{grid.ticks:,} ticks and {grid.periods:,} periods × {partitions:,} partitions would take {needed_bytes / 2**30:.1f} GB"
+        message = f"{grid.ticks:,} ticks and {grid.periods:,} periods × {of_all:,} partitions would take {needed_bytes / 2**30:.1f} GB"
         hint = "a longer period or tick, a shorter duration or fewer partitions need less"
         raise ScenarioError([Problem(source="scenario", path="period", message=message, hint=hint)])
     bill(  # what the sheet cannot price is said now, not after the run
@@ -180,59 +188,84 @@ def _roll_over(
         level.roll_over(float(env.now))
 
 
-def _table(scenario: Scenario) -> Resource:
-    """The base table as it stands at second 0."""
-    table, account = scenario.table, scenario.account
-    on_demand = table.mode is Mode.ON_DEMAND
-    count = _initial_partitions(scenario)
+def make_resources(scenario: Scenario) -> dict[str, Resource]:
+    """The table and its global secondary indexes as they stand at second 0, by name, the table first."""
+    table = _make_resource(scenario, scenario.table, TABLE)
+    return {TABLE: table} | {
+        (name := index_resource(gsi.name)): _make_resource(scenario, gsi, name) for gsi in scenario.table.gsi
+    }
+
+
+def _make_resource(scenario: Scenario, own: Table | Gsi, name: str) -> Resource:
+    """A table or an index: each has partitions, capacity and warm throughput of its own, and the table's mode (F-GSI-2)."""
+    mode, account = scenario.table.mode, scenario.account
+    on_demand = mode is Mode.ON_DEMAND
     capacity = {
         Dimension.READ: Capacity(
-            provisioned=table.read_capacity,
+            provisioned=own.read_capacity,
             quota=account.table_read if on_demand else None,
-            maximum=table.max_read,
-            burst_fraction=table.burst_at_start,
+            maximum=own.max_read,
+            burst_fraction=own.burst_at_start,
         ),
         Dimension.WRITE: Capacity(
-            provisioned=table.write_capacity,
+            provisioned=own.write_capacity,
             quota=account.table_write if on_demand else None,
-            maximum=table.max_write,
-            burst_fraction=table.burst_at_start,
+            maximum=own.max_write,
+            burst_fraction=own.burst_at_start,
         ),
     }
     floor = (ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S) if on_demand else (0, 0)
-    room = ON_DEMAND_HEADROOM_FACTOR
+    peak_read, peak_write = (ON_DEMAND_HEADROOM_FACTOR * peak for peak in _previous_peaks(own))
     warm = {
-        Dimension.READ: max(
-            floor[0], table.warm_read or 0.0, room * (table.previous_peak_read or 0.0), table.read_capacity or 0.0
-        ),
-        Dimension.WRITE: max(
-            floor[1], table.warm_write or 0.0, room * (table.previous_peak_write or 0.0), table.write_capacity or 0.0
-        ),
+        Dimension.READ: max(floor[0], own.warm_read or 0.0, peak_read, own.read_capacity or 0.0),
+        Dimension.WRITE: max(floor[1], own.warm_write or 0.0, peak_write, own.write_capacity or 0.0),
     }
     return Resource(
-        name=TABLE,
-        mode=table.mode,
+        name=name,
+        mode=mode,
         policy=scenario.admission,
         capacity=capacity,
         calibration=scenario.calibration,
-        partitions=PartitionMap.equal(count),
-        pinned=bool(table.lsi),
+        partitions=PartitionMap.equal(_initial_partitions(scenario, own)),
+        pinned=name == TABLE and bool(scenario.table.lsi),
         warm_per_s={dimension: float(value) for dimension, value in warm.items()},
+        backlog_units=0.0 if name == TABLE else scenario.calibration.gsi_backlog_units,
     )
 
 
-def _initial_partitions(scenario: Scenario) -> int:
-    table = scenario.table
-    return table.partitions or initial_partitions(
-        mode=table.mode,
-        read_capacity=table.read_capacity or 0.0,
-        write_capacity=table.write_capacity or 0.0,
-        warm_read=table.warm_read or 0.0,
-        warm_write=table.warm_write or 0.0,
-        previous_peak_read=table.previous_peak_read or 0.0,
-        previous_peak_write=table.previous_peak_write or 0.0,
-        storage_bytes=table.storage_bytes or 0.0,
+def _previous_peaks(own: Table | Gsi) -> tuple[float, float]:
+    if isinstance(own, Gsi):  # the format knows none of an index
+        return 0.0, 0.0
+    return own.previous_peak_read or 0.0, own.previous_peak_write or 0.0
+
+
+def _initial_partitions(scenario: Scenario, own: Table | Gsi) -> int:
+    peak_read, peak_write = _previous_peaks(own)
+    return own.partitions or initial_partitions(
+        mode=scenario.table.mode,
+        read_capacity=own.read_capacity or 0.0,
+        write_capacity=own.write_capacity or 0.0,
+        warm_read=own.warm_read or 0.0,
+        warm_write=own.warm_write or 0.0,
+        previous_peak_read=peak_read,
+        previous_peak_write=peak_write,
+        storage_bytes=_bytes_of(scenario, own),
     )
+
+
+def _bytes_of(scenario: Scenario, own: Table | Gsi) -> float:
+    """Bytes that lie in a table or index at second 0: an index holds an entry for each item that has its key."""
+    stored = float(scenario.table.storage_bytes or 0.0)
+    if not isinstance(own, Gsi) or not stored:
+        return stored
+    item = typical_item_bytes(scenario)
+    return stored * own.present * (own.projected_bytes or item) / item
+
+
+def _start_bytes(scenario: Scenario, resource: Resource) -> float:
+    if resource.name == TABLE:
+        return _bytes_of(scenario, scenario.table)
+    return next(_bytes_of(scenario, gsi) for gsi in scenario.table.gsi if index_resource(gsi.name) == resource.name)
 
 
 def _check_pinned_patterns(scenario: Scenario, partitions: int) -> None:
@@ -251,21 +284,29 @@ def _check_pinned_patterns(scenario: Scenario, partitions: int) -> None:
         raise ScenarioError(problems)
 
 
-def _stored(demands: Sequence[Demand], keyspace: KeySpace) -> list[Load]:
-    """Where the table's data lies: like the keys of its patterns, each as heavy as its items."""
+def _stored(demands: Sequence[Demand], keyspace: KeySpace, resource: str) -> list[Load]:
+    """Where the data of a table or index lies: like the keys of its patterns, each as heavy as its items."""
     specs: dict[KeySpec, float] = {}
     for demand in demands:
         for leg in demand.legs:
-            if leg.spec is not None and demand.traffic.partition is None:
-                specs[leg.spec] = max(specs.get(leg.spec, 0.0), float(demand.traffic.item_bytes))
+            keys = [leg.spec] if leg.resource == resource and demand.traffic.partition is None else []
+            keys += [tie.spec for tie in leg.ties if tie.resource == resource]
+            for spec in keys:
+                if spec is not None:
+                    specs[spec] = max(specs.get(spec, 0.0), float(demand.traffic.item_bytes))
     return [(keyspace.spread(spec, 0.0).stored(), weight) for spec, weight in sorted(specs.items(), key=repr)]
 
 
-def _facts(demand: Demand) -> PatternFacts:
+def _facts(demand: Demand, resources: Sequence[str]) -> PatternFacts:
     query = demand.query
-    units = {dimension: 0.0 if demand.invalid else demand.units_per_request(dimension) for dimension in Dimension}
+    units = {
+        name: {
+            dimension: 0.0 if demand.invalid else demand.units_per_request(dimension, name) for dimension in Dimension
+        }
+        for name in resources
+    }
     return PatternFacts(
-        {TABLE: units},
+        {name: of_name for name, of_name in units.items() if name == TABLE or any(of_name.values())},
         None
         if query is None
         else QueryFacts(

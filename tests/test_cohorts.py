@@ -226,14 +226,11 @@ def test_without_latency_fixed_delays_resonate_with_the_refill(latency_ms: float
         assert request == pytest.approx(flow, rel=0.01)
 
 
-def test_transactions_beside_retries_are_said_to_be_approximate() -> None:
-    """At 460 units/s against 200 the request level lets 5,270 of 30,071 transactions pass and this level 39: it must say so."""
-    said = []
-    for rate in (5, 100):
-        transaction = {"operation": "TransactWriteItems", "batch": 4, "rate": rate, "client": {"retry": "none"}}
-        flow, request = both([{"rate": 60, "client": {"retry": "legacy"}}, transaction], provisioned(200), "5m")
-        said.append([w for w in flow.warnings if "refuses them as one" in w])
-        assert not [w for w in request.warnings if "refuses them as one" in w]
-        for r in (flow, request):
-            assert rate == 100 or r.succeeded == r.offered
-    assert [len(s) for s in said] == [0, 1]
+def test_transactions_beside_retries_pass_at_both_levels_alike() -> None:
+    """At 460 units/s against 200: refused action by action, 39 of 30,071 transactions would pass; refused as one, over 5,000 do."""
+    transaction = {"operation": "TransactWriteItems", "batch": 4, "rate": 100, "client": {"retry": "none"}}
+    flow, request = both([{"rate": 60, "client": {"retry": "legacy"}}, transaction], provisioned(200), "5m")
+    for name in ("w0", "w1"):
+        offered = float(flow.traffic[name].offered.sum())
+        passed = [float(r.traffic[name].succeeded.sum()) / offered for r in (flow, request)]
+        assert passed[0] == pytest.approx(passed[1], abs=0.03), name

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sim
-from sim.levels.request import LaneLoop
+from sim.levels.request import Loop
 from sim.names import Dimension
 from sim.results.result import Result
 
@@ -131,7 +131,7 @@ def test_the_size_of_a_stretch_changes_no_byte(client: str, monkeypatch: pytest.
 def test_the_short_way_of_a_retry_equals_the_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"duration": "20s", "traffic": {"rate": 4600, "client": {"retry": "legacy"}}}
     short = run(**parts).to_json()
-    monkeypatch.setattr(LaneLoop, "_again", LaneLoop._send)
+    monkeypatch.setattr(Loop, "_again", Loop._send)
     assert run(**parts).to_json() == short
 
 

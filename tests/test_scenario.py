@@ -572,19 +572,9 @@ def test_indexes_and_auto_scaling_are_left_out_with_what_hangs_on_them() -> None
 
 def test_what_is_not_simulated_yet_is_refused_with_its_cure() -> None:
     found = {problem.path: problem for problem in problems_of(WITH_INDEXES)}
-    assert set(found) == {"table.autoscaling", "table.gsi", "traffic[1].index", "traffic[2].follows"}
+    assert set(found) == {"table.autoscaling", "traffic[2].follows"}
     assert all("understood but not simulated yet" in problem.message for problem in found.values())
-    assert "--without-indexes" in found["table.gsi"].hint
     assert "--without-autoscaling" in found["table.autoscaling"].hint
-
-
-def test_a_reader_of_a_local_index_is_told_what_to_do_with_it() -> None:
-    text = WITH_INDEXES.replace('index = "ByStatus"', 'index = "L"')
-    problems = problems_of(text, without={"indexes", "autoscaling"})
-    (problem,) = [one for one in problems if one.path == "traffic[1].index"]
-    assert problem.hint.startswith("a local index stays with --without-indexes: leave the pattern out, or let it read")
-    (problem,) = [one for one in problems_of(WITH_INDEXES) if one.path == "traffic[1].index"]
-    assert problem.hint.startswith("run with --without-indexes")
 
 
 def test_fields_that_only_a_left_out_index_used_go_unless_something_hangs_on_them() -> None:

@@ -507,8 +507,6 @@ NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({("alarm",): [{"metric": "WriteThrottleEvents", "threshold": 5}]}, "alarm"),
     ({("table", "autoscaling"): {"read": {"min": 1, "max": 5}}}, "table.autoscaling"),
     ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
-    ({("table", "gsi"): [{"name": "G", "pk": "x", "read_capacity": 1, "write_capacity": 1}]}, "table.gsi"),
-    ({place("index", QUERY): "L1"}, "traffic[2].index"),
     ({place("scatter", QUERY): "user"}, "traffic[2].scatter"),
     ({place("segments", SCAN): 2}, "traffic[3].segments"),
     ({place("until", QUERY): 5}, "traffic[2].until"),

@@ -54,6 +54,55 @@ class KeySpace:
         self._spreads: dict[KeySpec, tuple[tuple[str, ...], Spread]] = {}
         self._rollovers_s: dict[KeySpec, list[float]] = {}
 
+    def fields_behind(self, spec: KeySpec) -> set[str]:
+        """Every field that the key's place hangs on: those of its templates, and those that they are hashes of."""
+        names = set()
+        for template in (spec.pk, spec.sk):
+            for _, name in parse_template(template) if template else ():
+                while name and name not in names:
+                    names.add(name)
+                    field = self._fields[name]
+                    name = field.of if isinstance(field, HashField) else None
+        return names
+
+    def shared_fields(self, keys: Sequence[tuple[KeySpec, frozenset[str] | None]]) -> list[str]:
+        """Fields through which two or more keys of one write hang together.
+
+        Parameters
+        ----------
+        keys : each key, and the only fields that count in it (None: all).
+        """
+        users: dict[str, list[set[str]]] = {}
+        for spec, only in keys:
+            by_root: dict[str, set[str]] = {}
+            for template in (spec.pk, spec.sk):
+                for _, name in parse_template(template) if template else ():
+                    if name and name not in dict(spec.where) and (only is None or name in only):
+                        by_root.setdefault(self._root(name), set()).add(name)
+            for root, names in by_root.items():
+                users.setdefault(root, []).append(names)
+        shared = []
+        for root, uses in sorted(users.items()):
+            if len(uses) > 1 and root in self._plain:
+                alike = all(names == uses[0] for names in uses) and len(uses[0]) == 1
+                shared.append(next(iter(uses[0])) if alike else root)
+        return shared
+
+    def heavy_values(self, name: str, least_share: float, most: int) -> list[tuple[str, float]]:
+        """Texts and shares of a field's values that have at least ``least_share``, heaviest first; none of a clock or a sequence."""
+        if self._root(name) not in self._plain:
+            return []
+        root_of, axes = axes_of([name], self._fields, self._plain, {}, self._start, 0.0)
+        axis = axes[root_of[name]]
+        domain = axis.domain if axis.root == name else axis.shard_domain(name)
+        if not domain.count or float(domain.shares.max()) < least_share:
+            return []
+        return [
+            (domain.text(int(k)), float(domain.shares[k]))
+            for k in domain.order[:most]
+            if float(domain.shares[k]) >= least_share
+        ]
+
     def _root(self, name: str) -> str:
         while isinstance(field := self._fields[name], HashField):
             name = field.of

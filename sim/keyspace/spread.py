@@ -15,6 +15,8 @@ from sim.keyspace.position import SORT_SPACE, Position
 
 Places = npt.NDArray[np.int64]
 
+_ROUNDING = 1e-12  # a share below this is what subtraction leaves of nothing
+
 
 @dataclass(frozen=True, eq=False)
 class SortSpread:
@@ -107,6 +109,36 @@ class Spread:
         other = replace(self, sort=sort, named=named)
         other.__dict__["_below"] = self._below  # the sums are those of the keys, which are the same arrays
         return other
+
+    def without(self, parts: Sequence[tuple[float, Spread]]) -> Spread:
+        """What is left of the traffic when some parts of it are taken away, as a whole of its own.
+
+        Parameters
+        ----------
+        parts : share of this traffic that each takes, summing to less than 1, and where it lies.
+        """
+        if all(part is self for _, part in parts):
+            return self
+        shares = self.shares.copy()
+        background = self.background
+        for share, part in parts:
+            at = np.minimum(self.positions.searchsorted(part.positions), max(len(self.positions) - 1, 0))
+            listed = self.positions[at] == part.positions if len(self.positions) else np.zeros(len(at), dtype=bool)
+            np.subtract.at(shares, at[listed], share * part.shares[listed])
+            background -= share * (part.background + float(part.shares[~listed].sum()))
+        shares = np.where(shares > _ROUNDING, shares, 0.0)
+        background = background if background > _ROUNDING else 0.0
+        total = float(shares.sum()) + background
+        if total <= 0:
+            return self
+        kept = shares > 0
+        positions, shares = self.positions[kept], shares[kept] / total
+        named = []
+        for key in self.named:
+            place = int(positions.searchsorted(np.uint64(key.position)))
+            if place < len(positions) and int(positions[place]) == key.position:
+                named.append(replace(key, share=float(shares[place])))
+        return replace(self, positions=positions, shares=shares, background=background / total, named=tuple(named))
 
     def stored(self) -> Spread:
         """Where the data lies that this traffic has written: a front that moves leaves its past behind it."""

@@ -8,10 +8,12 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.levels.demand import Joint
+from sim.levels.laid import Laid
+from sim.levels.moving import Entry
 from sim.levels.streams import Stream
 from sim.names import Dimension, ErrorName, Limit, reason, throttling_error
 from sim.partitions.resource import Resource
-from sim.results.log import ANSWERS, NO_PARTITION, Answer, AttemptLog, Rows
+from sim.results.log import ANSWERS, NO_PARTITION, Answer, AttemptLog, Rows, Words
 from sim.results.recorder import Recorder
 
 # A try of one item is six numbers in a row of `Books.tries`: time, leg, partition, outcome, seconds since the first attempt, and number
@@ -21,6 +23,7 @@ PASSED = (
     -1
 )  # let through; what becomes of the request is noted elsewhere (a refusal is the number of its limit, from 0)
 SERVED = -2  # let through, and with that its request is served, after so many seconds
+ELSEWHERE = 1000  # this and above: not refused here but by another resource, by which of `Books.elsewhere`
 NO_TIME = -1.0
 
 _OK, _PARTLY, _THROTTLED, _FAILED = (
@@ -37,8 +40,17 @@ class Books:
         dimension: Dimension,
         recorder: Recorder,
         streams: Sequence[Stream],
+        entries: Sequence[tuple[Entry, Stream]],
+        indexes: Sequence[str],
         log: AttemptLog | None = None,
     ) -> None:
+        """Open the books.
+
+        Parameters
+        ----------
+        streams : those whose items come here; ``entries``: the index entries that come here, with the streams that write them.
+        indexes : the resources that may refuse what is let through here.
+        """
         self._log = log
         self._resource = resource
         self._dimension = dimension
@@ -46,17 +58,25 @@ class Books:
         self._record = recorder.resources[resource.name].lanes[dimension]
         self._streams = list(streams)
         self._flows = [flow for stream in streams for flow in stream.pattern.flows]
+        self._laid: list[Laid] = [*self._flows, *(entry for entry, _ in entries)]
+        self._new_bytes = [*(flow.leg.new_bytes for flow in self._flows), *(entry.new_bytes for entry, _ in entries)]
+        self._writers = [stream for _, stream in entries]
         self._stream_of_leg = np.array(
             [k for k, stream in enumerate(streams) for _ in stream.pattern.flows], dtype=np.int64
         )
         self._index = {id(stream): k for k, stream in enumerate(streams)}
-        self._units = np.array([flow.leg.units for flow in self._flows])
+        self._units = np.array([laid.units for laid in self._laid])
         self._limits = list(Limit)
         self.number_of = {limit: number for number, limit in enumerate(Limit)}
         self._single = np.array([stream.joint is Joint.ONE_OF for stream in streams for _ in stream.pattern.flows])
         self._names = np.array([stream.pattern.demand.traffic.name for stream in streams], dtype=object)
         # The last one, at index PASSED, is that of no refusal.
         self._reasons = np.array([*(reason(resource.name, dimension, limit) for limit in Limit), ""], dtype=object)
+        elsewhere = [(name, limit) for name in indexes for limit in Limit]
+        self.elsewhere = {pair: ELSEWHERE + k for k, pair in enumerate(elsewhere)}
+        self._reasons_elsewhere = np.array(
+            [*(reason(name, dimension, limit) for name, limit in elsewhere), ""], dtype=object
+        )
 
     def open(self, first: int, edges_s: Floats) -> None:
         """Begin a stretch of ticks."""
@@ -84,6 +104,13 @@ class Books:
     def attempted(self, now_s: float, leg: int, column: int, limit: Limit | None, attempt: int) -> None:
         """An item was tried, and let through or refused by a limit."""
         self.tries += (now_s, leg, column, PASSED if limit is None else self.number_of[limit], NO_TIME, attempt)
+
+    def refused_elsewhere(
+        self, now_s: float, leg: int, column: int, by: tuple[str, Limit] | None, attempt: int
+    ) -> None:
+        """An item was let through here and refused by another resource: asked, not served, no throttle event of this one."""
+        code = ELSEWHERE if by is None else self.elsewhere[by]
+        self.tries += (now_s, leg, column, code, NO_TIME, attempt)
 
     def given_back(self, now_s: float, leg: int, column: int) -> None:
         """An item of a cancelled transaction was let through and taken back: asked, not served, not refused."""
@@ -213,17 +240,20 @@ class Books:
         tries = np.array(self.tries).reshape(-1, TRY_WIDTH)
         outcome = tries[:, 3].astype(np.int64)
         later = (tries[:, 0], tries[:, 1].astype(np.int64), tries[:, 2].astype(np.int64))
-        if self._log is not None:
+        if self._log is not None and self._streams:
             self._write_log(self._log, tries, later, np.where(outcome == SERVED, PASSED, outcome), numbers)
-        refused = outcome >= 0
-        lost_later = (later[0][refused], later[1][refused], later[2][refused])
+        refused = (outcome >= 0) & (outcome < ELSEWHERE)
+        lost_later = (later[0][outcome >= 0], later[1][outcome >= 0], later[2][outcome >= 0])
         served_later = (tries[outcome == SERVED, 0], later[1][outcome == SERVED], tries[outcome == SERVED, 4])
         asked = self._cells(*self._joined(self._first_items, later), ticks, columns)
-        refusals = self._joined(self._first_refusals, lost_later)
+        refused_later = (later[0][refused], later[1][refused], later[2][refused])
+        refusals = self._joined(self._first_refusals, refused_later)
+        gone = outcome >= ELSEWHERE
+        elsewhere = self._cells(later[0][gone], later[1][gone], later[2][gone], ticks, columns)
         limits = np.concatenate((self._first_refused_by, outcome[refused]))
         offered = np.tensordot(self._units, asked, axes=1)
         lost = np.zeros((ticks, columns))
-        events = np.zeros((len(self._flows), ticks, columns))
+        events = np.zeros((len(self._laid), ticks, columns))
         for index, limit in enumerate(self._limits):
             chosen = limits == index
             if not chosen.any():
@@ -234,23 +264,27 @@ class Books:
             span = self._record.add_throttles(self._first, numbers, limit, cells.sum(axis=0))
             if span is not None:
                 self._recorder.note_throttle(float(refusals[0].min()), float(refusals[0].max()))
-        back = self._cells(*self._joined(self._back, ([], [], [])), ticks, columns)
+        back = self._cells(*self._joined(self._back, ([], [], [])), ticks, columns) + elsewhere
         served = offered - lost - np.tensordot(self._units, back, axes=1)
         self._record.add_units(self._first, offered.sum(axis=1), served.sum(axis=1))
         self._record.add_partitions(self._first, ticks, numbers, served.sum(axis=0), lambda: served)
         seen = self._resource.observed[self._dimension]
         seen.offered += offered.sum(axis=0)
         seen.consumed += served.sum(axis=0)
-        for leg, flow in enumerate(self._flows):
+        for leg, laid in enumerate(self._laid):
             by_column = asked[leg].sum(axis=0)
-            self._resource.note_load(self._dimension, flow.name, flow.spread, float(by_column.sum()) * flow.leg.units)
-            flow.place(self._resource)
-            flow.note_keys(by_column, events[leg].sum(axis=0))
-            if flow.leg.new_bytes:
+            self._resource.note_load(self._dimension, laid.name, laid.spread, float(by_column.sum()) * laid.units)
+            laid.place()
+            laid.note_keys(by_column, events[leg].sum(axis=0))
+            if self._new_bytes[leg]:
                 self._resource.has_grown = True
                 self._resource.stored_bytes += (
                     by_column - events[leg].sum(axis=0) - back[leg].sum(axis=0)
-                ) * flow.leg.new_bytes
+                ) * self._new_bytes[leg]
+        for k, stream in enumerate(self._writers):
+            refused_entries = events[len(self._flows) + k].sum(axis=1)
+            if refused_entries.any():
+                stream.record.add(self._first, throttle_events=refused_entries)
         self._close_streams(events, later, lost_later, served_later)
 
     def _write_log(
@@ -276,7 +310,15 @@ class Books:
         """Attempts of single items."""
         outcomes = np.where(refusals == PASSED, _OK, _THROTTLED)
         names = self._names[self._stream_of_leg[legs]]
-        return Rows(times, names, attempts, partitions, self._units[legs], outcomes, self._reasons[refusals])
+        return Rows(times, names, attempts, partitions, self._units[legs], outcomes, self._named(refusals))
+
+    def _named(self, refusals: Ints) -> Words:
+        """Names of the reasons of some outcomes."""
+        gone = refusals >= ELSEWHERE
+        if not gone.any():
+            return np.asarray(self._reasons[refusals])
+        here = self._reasons[np.where(gone, PASSED, refusals)]
+        return np.where(gone, self._reasons_elsewhere[np.where(gone, refusals - ELSEWHERE, -1)], here)
 
     def _rows_of_many(self, times: Floats, legs: Ints, attempts: Ints, partitions: Ints, refusals: Ints) -> Rows:
         """Attempts of batches and transactions, whose tries follow each other."""
@@ -296,7 +338,7 @@ class Books:
             np.where(low == high, low, NO_PARTITION),
             np.add.reduceat(self._units[legs], starts),
             outcomes,
-            self._reasons[reasons],
+            self._named(reasons),
         )
 
     def _close_streams(
@@ -320,7 +362,7 @@ class Books:
                     times = np.concatenate((times, items[0][mine]))
                 if len(times):
                     columns[name] = self._by_tick(times)
-            mine_events = events[self._stream_of_leg == k].sum(axis=(0, 2))
+            mine_events = events[: len(self._flows)][self._stream_of_leg == k].sum(axis=(0, 2))
             stream.record.add(self._first, throttle_events=mine_events, **columns)
             if stream.record.latency is not None:
                 stream.record.latency.add(np.array(stream.took))
@@ -342,7 +384,7 @@ class Books:
         tick = np.clip(np.searchsorted(self._edges_s, times, side="right") - 1, 0, ticks - 1)
         flat = (legs * ticks + tick) * width + columns
         return (
-            np.bincount(flat, minlength=len(self._flows) * ticks * width)
+            np.bincount(flat, minlength=len(self._laid) * ticks * width)
             .astype(float)
-            .reshape(len(self._flows), ticks, width)
+            .reshape(len(self._laid), ticks, width)
         )

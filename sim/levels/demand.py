@@ -7,7 +7,7 @@ item, each admitted on its own; a transaction needs all its legs at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sim.keyspace.building import KeySpec
@@ -16,11 +16,13 @@ from sim.names import (
     BATCH_OPERATIONS,
     PAGED_OPERATIONS,
     READ_OPERATIONS,
+    TABLE,
     TRANSACTION_OPERATIONS,
     BatchKeys,
     Dimension,
     IndexChange,
     Operation,
+    index_resource,
 )
 from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template
 from sim.units import index_write_units, item_read_units, item_write_units, items_per_page, page_read_units
@@ -32,6 +34,30 @@ class Joint(Enum):
     ONE_OF = "one of"  # each request takes one leg, by its fraction
     EACH = "each"  # a batch: every item is admitted on its own
     ALL = "all"  # a transaction: nothing happens unless every leg is admitted
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What each item of a leg asks of an index as well: an entry written or deleted.
+
+    Attributes
+    ----------
+    resource : name of the index as a resource.
+    spec : what makes the entry's key.
+    units : write units of one entry.
+    probability : share of the leg's items that have the entry: those with the index key, whose condition holds.
+    only : the only fields through which the entry's place hangs together with the item's (None: all). An entry that is deleted
+        where it was, when nothing says where that is, lies anywhere that the changed fields may have put it.
+    new_bytes : bytes that an entry adds to what is stored.
+    """
+
+    name: str
+    resource: str
+    spec: KeySpec
+    units: float
+    probability: float
+    only: frozenset[str] | None = None
+    new_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +73,8 @@ class Leg:
     fraction : share of the pattern's requests that take this leg (`Joint.ONE_OF`).
     eventual : an eventually consistent read, which other replicas may serve (F-PART-16).
     new_bytes : bytes that a served item adds to what is stored: 0 unless each request writes a new item.
+    resource : name of the table or index that it goes to.
+    ties : what it asks of global secondary indexes as well.
     """
 
     name: str
@@ -58,6 +86,8 @@ class Leg:
     fraction: float = 1.0
     eventual: bool = False
     new_bytes: float = 0.0
+    resource: str = TABLE
+    ties: tuple[Tie, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,9 +120,21 @@ class Demand:
     condition_fails: float
     query: QueryCounts | None
 
-    def units_per_request(self, dimension: Dimension) -> float:
-        """Units of one request that is served in full, on average."""
-        return sum(leg.units * leg.items * leg.fraction for leg in self.legs if leg.dimension is dimension)
+    def units_per_request(self, dimension: Dimension, resource: str = TABLE) -> float:
+        """Units of one request that is served in full, on average, at one table or index."""
+        own = sum(
+            leg.units * leg.items * leg.fraction
+            for leg in self.legs
+            if leg.dimension is dimension and leg.resource == resource
+        )
+        if dimension is Dimension.READ:
+            return own
+        return own + sum(
+            tie.units * tie.probability * leg.items * leg.fraction
+            for leg in self.legs
+            for tie in leg.ties
+            if tie.resource == resource
+        )
 
 
 def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
@@ -102,7 +144,8 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
     spec = KeySpec(traffic.pk or table.pk, traffic.sk or table.sk, where)
     operation = traffic.operation
     reads = operation in READ_OPERATIONS
-    query = _query_counts(traffic) if operation in PAGED_OPERATIONS else None
+    resource, spec, read_bytes = _read_place(scenario, traffic, spec)
+    query = _query_counts(traffic, read_bytes) if operation in PAGED_OPERATIONS else None
     joint = Joint.ONE_OF
     legs: tuple[Leg, ...]
     if operation in TRANSACTION_OPERATIONS:
@@ -110,7 +153,13 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
     elif query is not None:
         place = None if operation is Operation.SCAN else spec
         found = Leg(
-            "pages", place, Dimension.READ, query.units, fraction=1 - traffic.missing, eventual=not traffic.consistent
+            "pages",
+            place,
+            Dimension.READ,
+            query.units,
+            fraction=1 - traffic.missing,
+            eventual=not traffic.consistent,
+            resource=resource,
         )
         nothing = Leg(
             "nothing",
@@ -119,6 +168,7 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
             page_read_units(0, traffic.consistent),
             fraction=traffic.missing,
             eventual=found.eventual,
+            resource=resource,
         )
         legs = (found, nothing) if traffic.missing else (found,)
     elif reads:
@@ -143,6 +193,7 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
                 count,
                 together,
                 new_bytes=_entry_bytes(table, traffic) if grows else 0.0,
+                ties=_ties(scenario, traffic, spec, traffic.item_bytes, grows),
             ),
         )
         joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
@@ -150,6 +201,14 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
     largest = max(sizes, default=traffic.item_bytes)
     entries = sum(lsi.projected_bytes or largest for lsi in table.lsi) if not reads else 0
     return Demand(traffic, joint, legs, largest + entries > ITEM_BYTES_MAX, traffic.condition_fails, query)
+
+
+def typical_item_bytes(scenario: Scenario) -> float:
+    """Size of an item as the patterns give it: the mean over those that name single items."""
+    sizes = [t.item_bytes for t in scenario.traffic if t.operation not in PAGED_OPERATIONS] or [
+        t.item_bytes for t in scenario.traffic
+    ]
+    return sum(sizes) / len(sizes)
 
 
 def write_units(table: Table, traffic: Traffic | Action, item_bytes: int, *, transactional: bool = False) -> float:
@@ -184,13 +243,51 @@ def _transaction(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[J
         for k, action in enumerate(traffic.actions):
             size = action.item_bytes or traffic.item_bytes
             own = KeySpec(action.pk or spec.pk, action.sk or spec.sk, spec.where)
-            legs.append(Leg(f"action{k}", own, dimension, _transaction_units(scenario.table, action, size, reads)))
+            cost = _transaction_units(scenario.table, action, size, reads)
+            ties = () if reads else _ties(scenario, traffic, own, size, False, action)
+            legs.append(Leg(f"action{k}", own, dimension, cost, ties=ties))
         return (Joint.ALL if len(legs) > 1 else Joint.ONE_OF), tuple(legs)
     cost = _transaction_units(scenario.table, traffic, traffic.item_bytes, reads)
+    grows = not reads and _is_new(scenario, spec)
+    ties = () if reads else _ties(scenario, traffic, spec, traffic.item_bytes, grows)
     if traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY:
-        # All items in one place: the transaction is one attempt of their summed cost.
-        return Joint.ONE_OF, (Leg("items", spec, dimension, cost * traffic.batch),)
-    return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (Leg("items", spec, dimension, cost, traffic.batch),)
+        # All items in one place: the transaction is one attempt of their summed cost, with the index entries of each.
+        ties = tuple(replace(tie, name=f"{tie.name}#{k}") for k in range(traffic.batch) for tie in ties)
+        return Joint.ONE_OF, (Leg("items", spec, dimension, cost * traffic.batch, ties=ties),)
+    leg = Leg("items", spec, dimension, cost, traffic.batch, ties=ties)
+    return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (leg,)
+
+
+def _ties(
+    scenario: Scenario, traffic: Traffic, spec: KeySpec, item_bytes: int, grows: bool, action: Action | None = None
+) -> tuple[Tie, ...]:
+    """What a write asks of each global secondary index (F-GSI-3)."""
+    if traffic.operation is Operation.TTL_DELETE:  # free, its index entries too (F-TTL-1)
+        return ()
+    ties = []
+    where, was = dict(spec.where), {name: str(value) for name, value in (traffic.was or {}).items()}
+    of_item = _fields_of(spec)
+    for gsi in scenario.table.gsi:
+        change = change_of(traffic if action is None else action, gsi.name)
+        if change is IndexChange.UNTOUCHED:
+            continue
+        name, entry_bytes = index_resource(gsi.name), gsi.projected_bytes or item_bytes
+        units = float(item_write_units(entry_bytes))
+        probability = gsi.present * (1.0 - traffic.condition_fails)
+        new = KeySpec(gsi.pk, gsi.sk, spec.where)
+        stays = float(entry_bytes) if grows and change is IndexChange.PUT else 0.0
+        ties.append(Tie(gsi.name, name, new, units, probability, new_bytes=stays))
+        if change is IndexChange.KEY_CHANGED:
+            before = {**where, **was} if was else {n: v for n, v in where.items() if n in of_item}
+            old = KeySpec(gsi.pk, gsi.sk, tuple(sorted(before.items())))
+            ties.append(Tie(f"{gsi.name} before", name, old, units, probability, only=None if was else of_item))
+    return tuple(ties)
+
+
+def _fields_of(spec: KeySpec) -> frozenset[str]:
+    return frozenset(
+        name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name
+    )
 
 
 def _transaction_units(table: Table, item: Traffic | Action, item_bytes: int, reads: bool) -> float:
@@ -199,10 +296,24 @@ def _transaction_units(table: Table, item: Traffic | Action, item_bytes: int, re
     return write_units(table, item, item_bytes, transactional=True)
 
 
-def _query_counts(traffic: Traffic) -> QueryCounts:
+def _read_place(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[str, KeySpec, int]:
+    """What a pattern reads: the table or index, what makes its key there, and the bytes of each item or entry."""
+    table = scenario.table
+    for gsi in table.gsi:
+        if gsi.name == traffic.index:
+            own = KeySpec(traffic.pk or gsi.pk, traffic.sk or gsi.sk, spec.where)
+            return index_resource(gsi.name), own, gsi.projected_bytes or traffic.item_bytes
+    for lsi in table.lsi:
+        if lsi.name == traffic.index:  # the table's partitions hold its entries
+            own = KeySpec(spec.pk, traffic.sk or lsi.sk, spec.where)
+            return TABLE, own, lsi.projected_bytes or traffic.item_bytes
+    return TABLE, spec, traffic.item_bytes
+
+
+def _query_counts(traffic: Traffic, item_bytes: int) -> QueryCounts:
     found = 1 if traffic.items is None else traffic.items
-    examined = min(found, items_per_page(traffic.item_bytes, traffic.limit))
-    units = float(page_read_units(examined * traffic.item_bytes, traffic.consistent))
+    examined = min(found, items_per_page(item_bytes, traffic.limit))
+    units = float(page_read_units(examined * item_bytes, traffic.consistent))
     empty = (1 - traffic.filter_pass) ** examined if examined else 1.0
     nothing = float(page_read_units(0, traffic.consistent))
     hit = 1.0 - traffic.missing

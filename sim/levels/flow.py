@@ -8,7 +8,7 @@ grains (`sim.partitions.bucket`), so a run gives the same bytes at any stretch h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,14 +16,28 @@ from sim.clients.quota import FluidQuota
 from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
-from sim.levels.cohorts import Cohorts, Tally, settle_with_retries
+from sim.levels.cohorts import Cohorts, Tally
+from sim.levels.coupled import settle_coupled
 from sim.levels.demand import Demand, Joint
-from sim.levels.joint import joint_groups, settle_jointly
+from sim.levels.laid import Laid
 from sim.levels.latencies import latency_law
-from sim.levels.moving import Booleans, Fate, Flow, Moving, fate_of, fate_with_blocked, nothing_served, refused_shares
+from sim.levels.moving import (
+    Booleans,
+    Fate,
+    Flow,
+    Moving,
+    Refusals,
+    alike_shares,
+    fate_of,
+    fate_with_blocked,
+    nothing_served,
+    refusals_of,
+    refused_shares,
+)
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
+from sim.levels.together import joint_groups, settle_together
 from sim.limits import TRANSACTION_ITEMS_MAX
-from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
+from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
 from sim.partitions.lane import Lane, Verdict
@@ -36,26 +50,66 @@ _LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
 
 
+@dataclass
+class _Bundle:
+    """Lanes that are settled together: the home of the legs, and the lanes of the indexes that their writes go to.
+
+    Attributes
+    ----------
+    home : the table, or the index that is read.
+    resources : all of them, the home first.
+    mix : what attempts cost, and what it was made from.
+    """
+
+    dimension: Dimension
+    resources: dict[str, Resource]
+    mix: tuple[tuple[object, ...], _Mix] | None = field(default=None)
+
+    @property
+    def home(self) -> Resource:
+        return next(iter(self.resources.values()))
+
+    @property
+    def lane(self) -> Lane:
+        """Of the home."""
+        return self.home.lanes[self.dimension]
+
+    @property
+    def lanes(self) -> dict[str, Lane]:
+        return {name: resource.lanes[self.dimension] for name, resource in self.resources.items()}
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What one lane did with a stretch: what reached it, and what it refused of that (None: nothing)."""
+
+    reached: LaneDemand
+    verdict: Verdict | None
+
+
 class FlowLevel:
-    """Moves all traffic of a scenario through one table. Its one verb is `advance`."""
+    """Moves all traffic of a scenario through its table and indexes. Its one verb is `advance`."""
 
     def __init__(
         self,
         scenario: Scenario,
         demands: Sequence[Demand],
-        resource: Resource,
+        resources: Mapping[str, Resource],
         keyspace: KeySpace,
         recorder: Recorder,
         key_names: dict[int, str],
         *,
         stretch_ticks: int = STRETCH_TICKS,
     ) -> None:
-        self._resource = resource
+        self._resources = resources
         self._recorder = recorder
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
-        self._mixes: dict[Dimension, tuple[tuple[object, ...], _Mix]] = {}
-        self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names)
+        self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names)
+        self._bundles = [
+            *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
+            _Bundle(Dimension.WRITE, dict(resources)),
+        ]
         self._cohorts: dict[int, Cohorts] = {}
         for pattern in self._patterns.all:
             self._cohorts |= self._set_out_cohorts(pattern)
@@ -64,14 +118,16 @@ class FlowLevel:
     def _warn_of_large_items(self) -> None:
         for pattern in self._patterns.all:
             for flow in pattern.flows:
-                lane = self._resource.lanes[flow.leg.dimension]
-                depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
-                if flow.leg.units > _LARGE_ITEM_FRACTION * depth:
-                    self._recorder.warn(
-                        f"{pattern.demand.traffic.name}: one attempt costs {flow.leg.units:g} units, over a tenth of a "
-                        f"bucket of {depth:g}; counts per tick are a rough picture of so few and large items, "
-                        "the request level is the exact one"
-                    )
+                for laid in (flow, *flow.entries):
+                    lane = laid.resource.lanes[laid.dimension]
+                    depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
+                    if laid.units > _LARGE_ITEM_FRACTION * depth:
+                        where = "" if laid.resource.name == TABLE else f" of {laid.resource.name}"
+                        self._recorder.warn(
+                            f"{pattern.demand.traffic.name}: one attempt costs {laid.units:g} units, over a tenth of a "
+                            f"bucket of {depth:g}{where}; counts per tick are a rough picture of so few and large items, "
+                            "the request level is the exact one"
+                        )
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
@@ -94,33 +150,46 @@ class FlowLevel:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
         all_drawn = self._patterns.draw(edges_s)
-        self._resource.observed_s += float(edges_s[-1] - edges_s[0])
+        for resource in self._resources.values():
+            resource.observed_s += float(edges_s[-1] - edges_s[0])
         fates: dict[int, Fate] = {}
         tallies: dict[int, Tally] = {}
         by_flow = {id(leg.flow): leg for drawn in all_drawn for leg in drawn.legs}
-        for dimension in Dimension:
-            if self._retries(dimension):
-                moving, owners = self._all_moving(dimension, by_flow, last - first)
-            else:
-                pairs = [
-                    (leg, drawn.pattern)
-                    for drawn in all_drawn
-                    if not drawn.pattern.demand.invalid
-                    for leg in drawn.legs
-                    if leg.flow.leg.dimension is dimension and leg.units > 0  # what costs nothing is never refused
-                ]
-                moving, owners = [m for m, _ in pairs], [p for _, p in pairs]
+        for bundle in self._bundles:
+            moving, owners = self._moving_in(bundle, by_flow, last - first)
             if moving:
-                fates |= self._settle(dimension, moving, owners, first, tick_s, tallies)
+                fates |= self._settle(bundle, moving, owners, first, tick_s, tallies)
         came = {id(drawn.pattern): drawn for drawn in all_drawn}
         for pattern in self._patterns.all:
             mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
             drawn_here = came.get(id(pattern))
             if mine:
                 requests = np.zeros(last - first) if drawn_here is None else drawn_here.requests
-                self._account_retried(pattern, requests, mine, first)
+                self._account_retried(pattern, requests, mine, first, fates)
             elif drawn_here is not None:
                 self._account(drawn_here, first, fates)
+
+    def _moving_in(
+        self, bundle: _Bundle, drawn: Mapping[int, Moving], ticks: int
+    ) -> tuple[list[Moving], list[Pattern]]:
+        """The legs that move in a bundle's home: those of which something came, or of which attempts are on their way back."""
+        moving, owners = [], []
+        columns = len(bundle.home.partitions)
+        for pattern in self._patterns.all:
+            if pattern.demand.invalid:
+                continue
+            for flow in pattern.flows:
+                if flow.dimension is not bundle.dimension or flow.resource is not bundle.home:
+                    continue
+                on_its_way = id(flow) in self._cohorts and not self._cohorts[id(flow)].is_empty
+                costs = flow.units > 0 or any(entry.units > 0 for entry in flow.entries)
+                if not costs or not (id(flow) in drawn or on_its_way):
+                    continue  # what costs nothing is never refused
+                flow.place()
+                nothing = [np.zeros((ticks, len(entry.shares))) for entry in flow.entries]
+                moving.append(drawn.get(id(flow)) or Moving.of(flow, np.zeros((ticks, columns)), nothing))
+                owners.append(pattern)
+        return moving, owners
 
     # Retries.
 
@@ -132,41 +201,28 @@ class FlowLevel:
         if pattern.demand.traffic.operation in TRANSACTION_OPERATIONS:
             return {}  # no SDK retries a cancelled transaction
         quota = None if policy.quota_costs is None else FluidQuota(pattern.demand.traffic.clients)
-        latency_s = latency_law(pattern.demand, self._resource.calibration).mean_s
+        latency_s = latency_law(pattern.demand, pattern.flows[0].resource.calibration).mean_s
         return {
-            id(flow): Cohorts(flow, policy, quota, latency_s, self._grid.tick_s, self._resource.mode)
+            id(flow): Cohorts(flow, policy, quota, latency_s, self._grid.tick_s, flow.resource.mode)
             for flow in pattern.flows
-            if flow.leg.units > 0
+            if flow.units > 0
         }
 
-    def _retries(self, dimension: Dimension) -> bool:
-        return any(c.flow.leg.dimension is dimension for c in self._cohorts.values())
+    def _retries_in(self, bundle: _Bundle) -> bool:
+        return any(
+            c.flow.dimension is bundle.dimension and c.flow.resource is bundle.home for c in self._cohorts.values()
+        )
 
-    def _all_moving(
-        self, dimension: Dimension, drawn: Mapping[int, Moving], ticks: int
-    ) -> tuple[list[Moving], list[Pattern]]:
-        """Every leg of a dimension: where attempts return, one may have something on its way though nothing new comes of it."""
-        moving, owners = [], []
-        columns = len(self._resource.partitions)
-        for pattern in self._patterns.all:
-            if pattern.demand.invalid:
-                continue
-            for flow in pattern.flows:
-                on_its_way = id(flow) in self._cohorts and not self._cohorts[id(flow)].is_empty
-                if flow.leg.dimension is not dimension or flow.leg.units <= 0 or not (id(flow) in drawn or on_its_way):
-                    continue
-                flow.place(self._resource)
-                moving.append(drawn.get(id(flow)) or Moving.of(flow, np.zeros((ticks, columns))))
-                owners.append(pattern)
-        return moving, owners
-
-    def _account_retried(self, pattern: Pattern, requests: Counts, tallies: Sequence[Tally], first: int) -> None:
+    def _account_retried(
+        self, pattern: Pattern, requests: Counts, tallies: Sequence[Tally], first: int, fates: Mapping[int, Fate]
+    ) -> None:
         """Requests, attempts and errors of a pattern whose attempts return."""
         record = self._recorder.traffic[pattern.demand.traffic.name]
         self._note_finish(pattern, first, requests)
         shape = requests.shape
         succeeded = total_of([t.succeeded for t in tallies], shape)
         throttled = total_of([t.throttled for t in tallies], shape)
+        met = [fates[id(flow)] for flow in pattern.flows if id(flow) in fates]
         unmet = grains(succeeded * pattern.demand.condition_fails)
         record.add(
             first,
@@ -174,111 +230,162 @@ class FlowLevel:
             attempts=total_of([t.attempts for t in tallies], shape),
             succeeded=succeeded - unmet,
             throttled=throttled,
-            throttle_events=throttled,
+            throttle_events=grains(total_of([fate.events for fate in met], shape)),
         )
         record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
         for tally in tallies:
             for error, counts in tally.failed.items():
                 record.fail(error, float(counts.sum()))
 
-    # One lane.
+    # Lanes that hang together.
 
     def _settle(
         self,
-        dimension: Dimension,
+        bundle: _Bundle,
         moving: list[Moving],
         owners: list[Pattern],
         first: int,
         tick_s: float,
         tallies: dict[int, Tally],
     ) -> dict[int, Fate]:
-        """Let a lane serve what is asked of it, write down what it did, and say what became of each leg that met a refusal."""
-        lane = self._resource.lanes[dimension]
-        shape = moving[0].counts.shape
+        """Let lanes serve what is asked of them, write down what they did, and say what became of each leg that met a refusal."""
+        lane = bundle.lane
         blocked = self._blocked(lane, moving, owners)
         fitting = moving
         if blocked is not None:
             fitting = [m.only(~b) if b.any() else m for m, b in zip(moving, blocked, strict=True)]
-        mix = self._mix(dimension)
-        units = total_of([m.counts * m.units for m in fitting], shape)
-        demand = LaneDemand(
-            units,
-            _ceiling_ratio(fitting, units),
-            mix.quantum,
-            None if mix.costs is None else [_units_at(fitting, cost, shape) for cost in mix.costs],
-            total_of([m.by_column * m.units for m in fitting], shape[1:]),
-            total_of([m.by_tick * m.units for m in fitting], shape[:1]),
-        )
-        asked = units
+        mix = self._mix(bundle)
+        demands = self._demands(bundle, fitting, mix)
         calm = blocked is None and not self._something_returns(moving)
-        if self._retries(dimension) and not (calm and lane.serves_all(demand, tick_s)):
-            return self._settle_retried(dimension, moving, blocked, first, tick_s, tallies)
-        if mix.joint and not lane.serves_all(demand, tick_s):
-            verdict: Verdict | None
-            verdict, asked = settle_jointly(lane, fitting, joint_groups(fitting, owners), tick_s)
+        outcomes: dict[str, _Outcome] | None = None
+        if mix.joint or self._retries_in(bundle):
+            # Either all is served, or each tick has to be balanced.
+            if (calm or not self._retries_in(bundle)) and all(
+                bundle.lanes[name].serves_all(demand, tick_s) for name, demand in demands.items()
+            ):
+                outcomes = {
+                    name: _Outcome(demand, bundle.lanes[name].settle(demand, tick_s))
+                    for name, demand in demands.items()
+                }
+        elif len(demands) > 1:
+            reached = settle_coupled(bundle.lanes, demands, fitting, tick_s)
+            if reached is not None:
+                outcomes = {name: _Outcome(*pair) for name, pair in reached.items()}
         else:
-            verdict = lane.settle(demand, tick_s)
-        fates: dict[int, Fate] = {}
-        if verdict is not None:
-            if mix.costs is not None:
-                self._recorder.warn(
-                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
-                    'at this level (the cheaper before the dearer); level = "request" is exact'
-                )
-            shares = refused_shares(verdict, asked, fitting, by_cost=mix.costs is not None and not mix.joint)
-            fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(fitting, shares, strict=True)}
-        for m, b in zip(moving, blocked or [], strict=blocked is not None):
+            outcomes = {
+                bundle.home.name: _Outcome(demands[bundle.home.name], lane.settle(demands[bundle.home.name], tick_s))
+            }
+        tried = moving
+        if outcomes is None:
+            tried, outcomes = self._settle_together(bundle, moving, owners, blocked, first, tick_s, tallies)
+            fitting = tried if blocked is None else [m.only(~b) for m, b in zip(tried, blocked, strict=True)]
+        fates = self._fates(bundle, fitting, mix, outcomes)
+        for m, b in zip(tried, blocked or [], strict=blocked is not None):
             if b.any():  # more than the emptiest bucket can ever hold: refused for ever
                 fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
-        self._write_down(dimension, moving, demand, verdict, first, fates)
+        self._write_down(bundle, tried, outcomes, first, fates)
         return fates
+
+    def _demands(self, bundle: _Bundle, moving: Sequence[Moving], mix: _Mix) -> dict[str, LaneDemand]:
+        """What is asked of each lane, the home's first; of an index only where a write goes there."""
+        shape = moving[0].counts.shape
+        units = total_of([m.counts * m.units for m in moving], shape)
+        demands = {
+            bundle.home.name: LaneDemand(
+                units,
+                _ceiling_ratio(moving, units),
+                mix.quantum,
+                None if mix.costs is None or mix.indexes else [_units_at(moving, cost, shape) for cost in mix.costs],
+                total_of([m.by_column * m.units for m in moving], shape[1:]),
+                total_of([m.by_tick * m.units for m in moving], shape[:1]),
+            )
+        }
+        for name, resource in bundle.resources.items():
+            if name in mix.indexes:
+                width = len(resource.partitions)
+                asked = total_of(
+                    [
+                        cells * entry.units
+                        for m in moving
+                        for entry, cells in zip(m.flow.entries, m.entries, strict=True)
+                        if entry.resource is resource
+                    ],
+                    (shape[0], width),
+                )
+                demands[name] = LaneDemand(np.asarray(asked, dtype=float), None, np.zeros(width))
+        return demands
 
     def _something_returns(self, moving: Sequence[Moving]) -> bool:
         cohorts = [self._cohorts[id(m.flow)] for m in moving if id(m.flow) in self._cohorts]
         for one in cohorts:
-            one.follow_splits(self._resource)
+            one.follow_splits()
         return any(not one.is_empty for one in cohorts)
 
-    def _settle_retried(
+    def _settle_together(
         self,
-        dimension: Dimension,
+        bundle: _Bundle,
         moving: list[Moving],
+        owners: list[Pattern],
         blocked: list[Booleans] | None,
         first: int,
         tick_s: float,
         tallies: dict[int, Tally],
-    ) -> dict[int, Fate]:
-        lane = self._resource.lanes[dimension]
-        shape = moving[0].counts.shape
-        never = [np.zeros(shape[1], dtype=bool)] * len(moving) if blocked is None else blocked
-        stretch = settle_with_retries(
-            lane,
-            [m.flow for m in moving],
-            [m.counts for m in moving],
+    ) -> tuple[list[Moving], dict[str, _Outcome]]:
+        """Balance a stretch tick by tick; gives the attempts that were made, and what each lane did."""
+        columns = moving[0].counts.shape[1]
+        never = [np.zeros(columns, dtype=bool)] * len(moving) if blocked is None else blocked
+        mix = self._mix(bundle)
+        lanes = {name: lane for name, lane in bundle.lanes.items() if name == bundle.home.name or name in mix.indexes}
+        done = settle_together(
+            lanes,
+            moving,
+            joint_groups(moving, owners),
             [self._cohorts.get(id(m.flow)) for m in moving],
             [(~b).astype(float) for b in never],
             first,
             tick_s,
         )
-        if stretch.refused and any(m.flow.joint is Joint.ALL for m in moving):
-            self._recorder.warn(
-                "transactions met a dry bucket beside requests that are retried: this level refuses their actions one by "
-                "one, so that far too few succeed and the others take units for nothing; do not trust these figures, "
-                'level = "request" refuses them as one'
-            )
-        tried = [Moving.of(m.flow, attempts) for m, attempts in zip(moving, stretch.attempts, strict=True)]
-        passing = [m.only(~b) for m, b in zip(tried, never, strict=True)]
-        units = total_of([m.counts * m.units for m in passing], shape)
-        verdict = Verdict(np.arange(shape[1]), np.minimum(stretch.served, units), stretch.refused)
-        shares = refused_shares(verdict, units, passing, by_cost=False)
-        fates = {id(m.flow): fate_of(m, verdict.columns, share) for m, share in zip(passing, shares, strict=True)}
-        for m, b, tally in zip(tried, never, stretch.tallies, strict=True):
-            if b.any():
-                fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
+        for m, tally in zip(moving, done.tallies, strict=True):
             if tally is not None:
                 tallies[id(m.flow)] = tally
-        demand = LaneDemand(units, _ceiling_ratio(passing, units), np.zeros(shape[1]))
-        self._write_down(dimension, tried, demand, verdict, first, fates)
+        outcomes = {}
+        for name, outcome in zip(lanes, done.lanes, strict=True):
+            verdict = outcome.verdict if any(amount.any() for amount in outcome.verdict.refused.values()) else None
+            demand = LaneDemand(outcome.reached, None, np.zeros(outcome.reached.shape[1]))
+            outcomes[name] = _Outcome(demand, verdict)
+        return done.attempts, outcomes
+
+    def _fates(
+        self, bundle: _Bundle, moving: Sequence[Moving], mix: _Mix, outcomes: Mapping[str, _Outcome]
+    ) -> dict[int, Fate]:
+        """What became of each leg, by the identity of its flow; nothing where all was served."""
+        if all(outcome.verdict is None for outcome in outcomes.values()):
+            return {}
+        home = outcomes[bundle.home.name]
+        shares: list[dict[Limit, Floats]] = [{}] * len(moving)
+        if home.verdict is not None:
+            by_cost = mix.costs is not None and not mix.joint and not mix.indexes and not self._retries_in(bundle)
+            if mix.costs is not None:
+                order = " (the cheaper before the dearer)" if by_cost else ""
+                self._recorder.warn(
+                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
+                    f'at this level{order}; level = "request" is exact'
+                )
+            shares = refused_shares(home.verdict, home.reached.units, moving, by_cost=by_cost)
+        at_index = {
+            name: (outcome.verdict.columns, alike_shares(outcome.verdict, outcome.reached.units))
+            for name, outcome in outcomes.items()
+            if name != bundle.home.name and outcome.verdict is not None
+        }
+        fates = {}
+        for m, share in zip(moving, shares, strict=True):
+            refusals = refusals_of(m.counts, home.verdict.columns, share) if home.verdict is not None else ()
+            at_entries = tuple(
+                refusals_of(cells, *at_index[entry.resource.name]) if entry.resource.name in at_index else ()
+                for entry, cells in zip(m.flow.entries, m.entries, strict=True)
+            )
+            if refusals or any(at_entries):
+                fates[id(m.flow)] = fate_of(m, refusals, at_entries)
         return fates
 
     def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans] | None:
@@ -303,47 +410,72 @@ class FlowLevel:
         gates = [*lane.totals, *lane.columns]
         return next((g.limit for g in gates if float(g.buckets.depth.min()) < units), gates[0].limit)
 
-    def _mix(self, dimension: Dimension) -> _Mix:
-        """What attempts of one dimension cost, partition by partition: a matter of the patterns, not of who comes just now."""
+    def _mix(self, bundle: _Bundle) -> _Mix:
+        """What attempts in a bundle's home cost, partition by partition: a matter of the patterns, not of who comes just now."""
         flows = [
             flow
             for pattern in self._patterns.all
             if pattern.comes and not pattern.demand.invalid
             for flow in pattern.flows
-            if flow.leg.dimension is dimension and flow.leg.units > 0
+            if flow.dimension is bundle.dimension and flow.resource is bundle.home and flow.units > 0
         ]
         for flow in flows:
-            flow.place(self._resource)
-        key = (dimension, self._resource.version, *(flow.layout for flow in flows))
-        if self._mixes.get(dimension, (None,))[0] != key:
-            self._mixes[dimension] = (key, _mix_of(flows, len(self._resource.partitions)))
-        return self._mixes[dimension][1]
+            flow.place()
+        key = (bundle.home.version, *(flow.layout for flow in flows))
+        if bundle.mix is None or bundle.mix[0] != key:
+            bundle.mix = (key, _mix_of(flows, len(bundle.home.partitions)))
+        return bundle.mix[1]
 
     def _write_down(
         self,
-        dimension: Dimension,
+        bundle: _Bundle,
         moving: list[Moving],
-        demand: LaneDemand,
-        verdict: Verdict | None,
+        outcomes: Mapping[str, _Outcome],
         first: int,
         fates: Mapping[int, Fate],
     ) -> None:
-        resource = self._resource
+        for name, outcome in outcomes.items():
+            resource = bundle.resources[name]
+            asked: list[tuple[Laid, Counts, Counts, Counts, tuple[Refusals, ...], float]] = []
+            for m in moving:
+                fate = fates.get(id(m.flow))
+                if resource is bundle.home:
+                    refusals = () if fate is None else fate.refusals
+                    asked.append((m.flow, m.counts, m.by_tick, m.by_column, refusals, m.flow.leg.new_bytes))
+                for e, (entry, cells) in enumerate(zip(m.flow.entries, m.entries, strict=True)):
+                    if entry.resource is resource:
+                        refusals = () if fate is None else fate.at_entries[e]
+                        sums = (cells.sum(axis=1), cells.sum(axis=0))
+                        asked.append((entry, cells, *sums, refusals, entry.new_bytes))
+            self._write_down_lane(resource, bundle.dimension, asked, outcome, first)
+
+    def _write_down_lane(
+        self,
+        resource: Resource,
+        dimension: Dimension,
+        asked: list[tuple[Laid, Counts, Counts, Counts, tuple[Refusals, ...], float]],
+        outcome: _Outcome,
+        first: int,
+    ) -> None:
+        """Units, throttle events, keys and bytes of one lane: of each traffic its items, their sums, its refusals, bytes of each."""
         record = self._recorder.resources[resource.name].lanes[dimension]
         numbers = resource.partitions.numbers
-        offered_by_tick = total_of([m.by_tick * m.units for m in moving], demand.by_tick.shape)
-        offered_by_column = total_of([m.by_column * m.units for m in moving], demand.by_column.shape)
-        served_by_tick, served_by_column = demand.by_tick, demand.by_column
+        reached, verdict = outcome.reached, outcome.verdict
+        offered_by_tick = total_of([by_tick * laid.units for laid, _, by_tick, _, _, _ in asked], reached.by_tick.shape)
+        offered_by_column = total_of(
+            [by_column * laid.units for laid, _, _, by_column, _, _ in asked], reached.by_column.shape
+        )
+        served_by_tick, served_by_column = reached.by_tick, reached.by_column
         if verdict is not None:
-            lost = demand.units[:, verdict.columns] - verdict.served
+            lost = reached.units[:, verdict.columns] - verdict.served
             served_by_tick = served_by_tick - lost.sum(axis=1)
             served_by_column = np.array(served_by_column, dtype=float)
             served_by_column[verdict.columns] -= lost.sum(axis=0)
 
         def served() -> Floats:
             if verdict is None:
-                return demand.units
-            units = demand.units.copy()
+                return reached.units
+            units = reached.units.copy()
             units[:, verdict.columns] = verdict.served
             return units
 
@@ -352,22 +484,22 @@ class FlowLevel:
         seen = resource.observed[dimension]
         seen.offered += offered_by_column
         seen.consumed += served_by_column
-        for m in moving:
-            resource.note_load(dimension, m.flow.name, m.flow.spread, float(m.by_tick.sum()) * m.units)
-            fate = fates.get(id(m.flow))
+        for laid, counts, by_tick, by_column, refusals, new_bytes in asked:
+            resource.note_load(dimension, laid.name, laid.spread, float(by_tick.sum()) * laid.units)
             events_by_column = None
-            if fate is not None:
-                events_by_column = np.zeros(len(numbers))
-                for limit, cells in fate.events.items():
-                    span = record.add_throttles(first, numbers[fate.columns], limit, cells)
-                    if span is not None:
-                        self._recorder.note_throttle(*span)
-                        events_by_column[fate.columns] += cells.sum(axis=0)
-            m.flow.note_keys(m.by_column, events_by_column)
-            if m.flow.leg.new_bytes:
-                share = np.divide(served(), demand.units, out=np.ones(demand.units.shape), where=demand.units > 0)
+            for one in refusals:
+                span = record.add_throttles(first, numbers[one.columns], one.limit, one.cells)
+                if span is not None:
+                    self._recorder.note_throttle(*span)
+                    if events_by_column is None:
+                        events_by_column = np.zeros(len(numbers))
+                    events_by_column[one.columns] += one.cells.sum(axis=0)
+            laid.note_keys(by_column, events_by_column)
+            if new_bytes:
+                offered = total_of([cells * other.units for other, cells, *_ in asked], reached.units.shape)
+                share = np.divide(served(), offered, out=np.ones(reached.units.shape), where=offered > 0)
                 resource.has_grown = True
-                resource.stored_bytes += (m.counts * share).sum(axis=0) * m.flow.leg.new_bytes
+                resource.stored_bytes += (counts * share).sum(axis=0) * new_bytes
 
     # Requests.
 
@@ -385,7 +517,8 @@ class FlowLevel:
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
             return
-        events = total_of([fate.refused for _, fate in met], requests.shape)
+        events = total_of([fate.events for _, fate in met], requests.shape)
+        refused = total_of([fate.refused for _, fate in met], requests.shape)
         items = pattern.flows[0].leg.items
         if demand.joint is Joint.ALL and met:
             throttled = requests * (1.0 - np.prod([fate.admitted**flow.leg.items for flow, fate in met], axis=0))
@@ -408,14 +541,17 @@ class FlowLevel:
         failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK
         record.fail(failed_condition, float(unmet.sum()))
         if demand.joint is Joint.EACH:
-            record.unprocessed += float((events - throttled * items).sum())
-        limits = sorted({limit for _, fate in met for limit in fate.events}, key=list(Limit).index)
-        for limit in limits:
+            record.unprocessed += float((grains(refused) - throttled * items).sum())
+        by_limit: dict[Limit, Floats] = {}
+        for _, fate in met:
+            for one in (*fate.refusals, *(r for entry in fate.at_entries for r in entry)):
+                by_limit[one.limit] = by_limit.get(one.limit, np.zeros(requests.shape)) + one.cells.sum(axis=1)
+        for limit in sorted(by_limit, key=list(Limit).index):
             share: Floats | float = 1.0
-            if len(limits) > 1:
-                mine = total_of([f.events[limit].sum(axis=1) for _, f in met if limit in f.events], requests.shape)
-                share = np.divide(mine, events, out=np.zeros(requests.shape), where=events > 0)
-            error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(self._resource.mode, limit)
+            if len(by_limit) > 1:
+                share = np.divide(by_limit[limit], events, out=np.zeros(requests.shape), where=events > 0)
+            mode = pattern.flows[0].resource.mode
+            error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
             record.fail(error, float(grains(throttled * share).sum()))
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
@@ -445,14 +581,17 @@ class _Mix:
 
     Attributes
     ----------
-    quantum : for each partition the cost of an attempt, where all that may come to it cost the same; else 0.
+    quantum : for each partition the cost of an attempt, where all that may come to it cost the same; else 0. Always 0 where writes have
+        index entries too: what an index lets pass of them is no whole number.
     costs : all costs, ascending, where there is more than one; else None.
     joint : whether there are transactions, whose items are served together or not at all.
+    indexes : the indexes that writes have entries in.
     """
 
     quantum: Floats
     costs: tuple[float, ...] | None
     joint: bool
+    indexes: frozenset[str]
 
 
 def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
@@ -464,4 +603,7 @@ def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
         quantum = np.where(here, flow.leg.units, quantum)
     costs = tuple(sorted({flow.leg.units for flow in flows}))
     joint = any(flow.joint is Joint.ALL for flow in flows)
-    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint)
+    indexes = frozenset(entry.resource.name for flow in flows for entry in flow.entries)
+    if indexes:
+        quantum = np.zeros(columns)
+    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint, indexes)

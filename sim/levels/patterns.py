@@ -6,23 +6,27 @@ leg; other traffic is a count per tick, dealt out. What is drawn row by row come
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from sim.clients.retries import make_policy
 from sim.errors import Problem, ScenarioError
-from sim.keyspace.building import KeySpace
+from sim.keyspace.building import KeySpace, KeySpec
 from sim.keyspace.domain import Counts, Floats, Ints
 from sim.keyspace.spread import Spread, even
+from sim.keyspace.terms import Term, spread_in, terms_of
 from sim.levels.arrivals import DAY_S, Integral, even_counts, integral_of
-from sim.levels.demand import Demand, Joint, Leg
-from sim.levels.moving import Flow, Moving
+from sim.levels.demand import Demand, Joint, Leg, Tie
+from sim.levels.moving import Entry, Flow, Moving, with_entries
 from sim.levels.randomness import generator
-from sim.names import Arrivals
+from sim.names import Arrivals, Dimension
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
+from sim.scenario.templates import fields_of
 
 _REQUESTS_PER_TICK_MAX = 1e12  # counts are whole 64-bit numbers, times a hundred items of a batch
 
@@ -56,7 +60,7 @@ class Drawn:
 
 
 class Patterns:
-    """All access patterns of a scenario on one resource.
+    """All access patterns of a scenario on its table and indexes.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ class Patterns:
         self,
         scenario: Scenario,
         demands: Sequence[Demand],
-        resource: Resource,
+        resources: Mapping[str, Resource],
         keyspace: KeySpace,
         recorder: Recorder,
         key_names: dict[int, str],
@@ -77,7 +81,7 @@ class Patterns:
     ) -> None:
         self._stops_at_count = stops_at_count
         self._scenario = scenario
-        self._resource = resource
+        self._resources = resources
         self._keyspace = keyspace
         self._recorder = recorder
         self._key_names = key_names
@@ -92,18 +96,7 @@ class Patterns:
 
     def _set_out(self, demand: Demand) -> Pattern:
         seed, name = self._scenario.seed, demand.traffic.name
-        factor = self._resource.calibration.eventual_read_ceiling_factor
-        flows = [
-            Flow(
-                f"{name}/{leg.name}",
-                leg,
-                demand.joint,
-                generator(seed, name, leg.name, "places"),
-                self._spread_of(demand, leg, 0.0),
-                1.0 / factor if leg.eventual else 1.0,
-            )
-            for leg in demand.legs
-        ]
+        flows = [flow for leg in demand.legs for flow in self._flows(demand, leg)]
         integral = None
         if demand.traffic.rate is not None:
             integral = integral_of(demand.traffic, self._day_offset_s, self._recorder.grid.duration_s)
@@ -111,18 +104,81 @@ class Patterns:
         comes = integral is None or bool(integral(np.array([end_s]))[0] > 0)
         return Pattern(demand, flows, generator(seed, name, "counts"), integral, comes)
 
-    def _spread_of(self, demand: Demand, leg: Leg, at_s: float) -> Spread:
+    def _flows(self, demand: Demand, leg: Leg) -> list[Flow]:
+        """A leg's flows: one, or one for each term of the law by which its keys hang together with those of indexes."""
+        seed, name = self._scenario.seed, demand.traffic.name
+        resource = self._resources[leg.resource]
+        factor = resource.calibration.eventual_read_ceiling_factor
+        flows = []
+        for term in self._terms(demand, leg):
+            mark = f"{leg.name}[{term.label}]" if term.label else leg.name
+            entries = tuple(
+                Entry(
+                    f"{name}/{mark}/{tie.name}",
+                    self._resources[tie.resource],
+                    Dimension.WRITE,
+                    tie.units,
+                    partial(self._spread_of_entry, demand, tie, term),
+                    generator(seed, name, mark, tie.name, "entries"),
+                    tie.probability,
+                    tie.new_bytes,
+                )
+                for tie in leg.ties
+            )
+            flows.append(
+                Flow(
+                    f"{name}/{mark}",
+                    resource,
+                    leg.dimension,
+                    leg.units,
+                    partial(self._spread_of, demand, leg, term),
+                    leg,
+                    demand.joint,
+                    generator(seed, name, mark, "places"),
+                    1.0 / factor if leg.eventual else 1.0,
+                    leg.fraction * term.share,
+                    entries,
+                )
+            )
+        return flows
+
+    def _terms(self, demand: Demand, leg: Leg) -> tuple[Term, ...]:
+        """The terms of a leg: where an index may push back, it does so for those items alone that go to the hot place."""
+        if not leg.ties or leg.spec is None or demand.joint is Joint.ALL:
+            return (Term(),)
+        keys: list[tuple[KeySpec, frozenset[str] | None]] = [
+            (leg.spec, None),
+            *((tie.spec, tie.only) for tie in leg.ties),
+        ]
+        if leg.together:  # a batch under one partition key: its items share no more than that
+            keys[0] = (KeySpec(leg.spec.pk, None, leg.spec.where), None)
+        also: list[str] = []
+        if make_policy(demand.traffic.client).max_attempts > 1:  # what an index refuses comes back to the same place
+            also = [
+                field
+                for tie in leg.ties
+                for field in fields_of(tie.spec.pk)
+                if field not in dict(tie.spec.where) and (tie.only is None or field in tie.only)
+            ]
+        return terms_of(self._keyspace, keys, also)
+
+    def _spread_of_entry(self, demand: Demand, tie: Tie, term: Term, at_s: float) -> Spread:
+        return self._known(demand, tie.spec, spread_in(self._keyspace, tie.spec, term, at_s, tie.only))
+
+    def _spread_of(self, demand: Demand, leg: Leg, term: Term, at_s: float) -> Spread:
         fixed = demand.traffic.partition
         if fixed is not None:
-            whole = self._resource.partitions.lives[fixed].range
+            whole = self._resources[leg.resource].partitions.lives[fixed].range
             return even(whole.low.hash, whole.high.hash)
         if leg.spec is None:
             return even()
-        spread = self._keyspace.spread(leg.spec, at_s)
+        return self._known(demand, leg.spec, spread_in(self._keyspace, leg.spec, term, at_s))
+
+    def _known(self, demand: Demand, spec: KeySpec, spread: Spread) -> Spread:
         self._key_names.update((key.position, key.text) for key in spread.named)
         if spread.background > 0 and spread.error > 0:
             self._recorder.warn(
-                f"{leg.spec.pk} has more keys than are listed one by one: {len(spread.positions):,} carry "
+                f"{spec.pk} has more keys than are listed one by one: {len(spread.positions):,} carry "
                 f"{1 - spread.background:.1%} of {demand.traffic.name}, the rest lies evenly; "
                 f"a large range's share is right to about {spread.error:.1g}"
             )
@@ -132,14 +188,16 @@ class Patterns:
         """Lay the traffic anew where a clock field has taken another value."""
         for pattern in self.all:
             for flow in pattern.flows:
-                flow.lay(self._spread_of(pattern.demand, flow.leg, now_s), self._resource.name, self._recorder)
+                for laid in (flow, *flow.entries):
+                    laid.lay(now_s, self._recorder)
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
         for pattern in self.all:
             for flow in pattern.flows:
-                flow.place(self._resource)
-                flow.flush_keys(self._resource.name, self._recorder)
+                flow.place()
+                for laid in (flow, *flow.entries):
+                    laid.flush_keys(self._recorder)
 
     def draw(self, edges_s: Floats) -> list[Drawn]:
         """What comes between the edges of some ticks, of every pattern of which anything comes."""
@@ -157,7 +215,7 @@ class Patterns:
             hint = "a shorter tick, or a lower rate"
             raise ScenarioError([Problem(source="scenario", path="tick", message=message, hint=hint)])
         for flow in pattern.flows:
-            flow.place(self._resource)
+            flow.place()
         poisson = demand.traffic.arrivals is Arrivals.POISSON
         if poisson and demand.joint is Joint.ONE_OF:
             counts = [_poisson(flow, expected) for flow in pattern.flows]
@@ -167,6 +225,7 @@ class Patterns:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
             legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)]
+        legs = [_with_entries(leg) for leg in legs]
         if demand.traffic.count is not None and self._stops_at_count:
             requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
         pattern.offered += float(requests.sum())
@@ -175,24 +234,47 @@ class Patterns:
 
 def _poisson(flow: Flow, expected: Floats) -> Counts:
     """Items of a leg per tick and partition, where its requests are Poisson with ``expected`` per tick."""
-    row = flow.leg.fraction * flow.shares
+    row = flow.fraction * flow.shares
     if expected.min() == expected.max():  # the same draws, without a matrix of equal rows
         return flow.draws.poisson(expected[0] * row, size=(len(expected), len(row)))
     return flow.draws.poisson(np.multiply.outer(expected, row))
+
+
+def _with_entries(moving: Moving) -> Moving:
+    """The items' index entries, dealt to the partitions of each index."""
+    if not moving.flow.entries:
+        return moving
+    items = np.asarray(moving.by_tick, dtype=np.int64)
+    cells = []
+    for entry in moving.flow.entries:
+        shares = entry.shares * (entry.probability / max(float(entry.shares.sum()), 1e-300))
+        taken = np.flatnonzero(shares)
+        if len(taken) == 1 and entry.probability >= 1.0:
+            dealt = np.zeros((len(items), len(shares)), dtype=np.int64)
+            dealt[:, taken[0]] = items
+        else:
+            absent = max(0.0, 1.0 - float(shares.sum()))
+            dealt = entry.draws.multinomial(items, [*shares, absent])[:, :-1]
+        cells.append(dealt)
+    return with_entries(moving, cells)
 
 
 def _divide(pattern: Pattern, requests: Ints) -> list[Counts]:
     """Whole requests per tick, dealt out to the partitions as items."""
     flows = pattern.flows
     items = flows[0].leg.items
+    if pattern.demand.joint is Joint.EACH and flows[0].leg.together and flows[0].entries and len(flows) > 1:
+        # Each batch goes one way whole: its items share the partition key that makes the term.
+        cells = np.concatenate([flow.fraction * flow.shares for flow in flows])
+        return list(np.split(flows[0].draws.multinomial(requests, cells / cells.sum()) * items, len(flows), axis=1))
     if pattern.demand.joint is Joint.EACH and flows[0].leg.together and len(flows) > 1:
         # First the partition of each batch, then which of its items are missing.
         dealt = flows[0].draws.multinomial(requests, flows[0].shares / flows[0].shares.sum()) * items
-        missing = flows[1].draws.binomial(dealt, flows[1].leg.fraction)
+        missing = flows[1].draws.binomial(dealt, flows[1].fraction)
         return [dealt - missing, missing]
     if pattern.demand.joint is Joint.ONE_OF or (pattern.demand.joint is Joint.EACH and len(flows) > 1):
         # Legs of which each item takes one, in one deal over all their partitions.
-        cells = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])
+        cells = np.concatenate([flow.fraction * flow.shares for flow in flows])
         dealt = flows[0].draws.multinomial(requests * items, cells / cells.sum())
         return list(np.split(dealt, len(flows), axis=1))
     counts = []
@@ -210,7 +292,7 @@ def _stop_at_count(pattern: Pattern, limit: int, requests: Counts, legs: list[Mo
     before = pattern.offered + np.concatenate(([0.0], np.cumsum(requests)[:-1]))
     kept = np.clip(limit - before, 0.0, requests)
     share = np.divide(kept, requests, out=np.zeros(kept.shape), where=requests > 0)
-    return kept, [Moving.of(leg.flow, leg.counts * share[:, None]) for leg in legs]
+    return kept, [leg.thinned(share) for leg in legs]
 
 
 def total_of(arrays: Sequence[Counts], shape: tuple[int, ...]) -> Counts:

@@ -27,12 +27,15 @@ class Arrived:
     leg : index of the leg that each takes (`Joint.ONE_OF`), else 0.
     column : its partition, where it is a single item, else 0.
     items : (leg, column) of every item of each request, requests × items × 2; None for single items.
+    entries : for every item (of each request) the index partition of each of its index entries, -1 where it has none; as many columns as
+        the leg with the most entries has. None where no leg has any.
     """
 
     times_s: Floats
     leg: Ints
     column: Ints
     items: Ints | None
+    entries: Ints | None = None
 
 
 def place(
@@ -41,13 +44,15 @@ def place(
     cumulative: Floats,
     moments: np.random.Generator,
     deals: Sequence[np.random.Generator],
+    entry_deals: Sequence[Sequence[np.random.Generator]] = (),
 ) -> Arrived:
     """Put the requests of a stretch into time.
 
     Parameters
     ----------
     edges_s : edges of the stretch's ticks; ``cumulative`` the requests expected up to each.
-    moments : generator of the places within a tick; ``deals``, one for each leg, of which request meets which partition.
+    moments : generator of the places within a tick; ``deals``, one for each leg, of which request meets which partition;
+        ``entry_deals``, for each leg one for each of its index entries.
     """
     demand = drawn.pattern.demand
     requests = np.asarray(drawn.requests, dtype=np.int64)
@@ -57,16 +62,36 @@ def place(
     if alone and not even:
         cells, tick = _listed([leg.counts for leg in drawn.legs])
         leg, column = np.divmod(cells, drawn.legs[0].counts.shape[1])
-        return Arrived(_uniform_times(tick, edges_s, window, moments), leg, column, None)
+        entries = _entries(drawn, leg, tick, entry_deals)
+        return Arrived(_uniform_times(tick, edges_s, window, moments), leg, column, None, entries)
     tick = np.repeat(np.arange(len(requests)), requests)
     times = (
         _even_times(requests, edges_s, window, cumulative) if even else _uniform_times(tick, edges_s, window, moments)
     )
     dealt = _dealt(drawn, deals)
     if alone:
-        return Arrived(times, dealt[:, 0, 0], dealt[:, 0, 1], None)
+        return Arrived(times, dealt[:, 0, 0], dealt[:, 0, 1], None, _entries(drawn, dealt[:, 0, 0], tick, entry_deals))
     zeros = np.zeros(len(times), dtype=np.int64)
-    return Arrived(times, zeros, zeros, dealt)
+    entries = _entries(drawn, dealt[:, :, 0].ravel(), np.repeat(tick, dealt.shape[1]), entry_deals)
+    if entries is not None:
+        entries = entries.reshape(len(times), dealt.shape[1], -1)
+    return Arrived(times, zeros, zeros, dealt, entries)
+
+
+def _entries(drawn: Drawn, leg: Ints, tick: Ints, deals: Sequence[Sequence[np.random.Generator]]) -> Ints | None:
+    """Index partition of each entry of each item: those of each tick, shuffled among its items. ``leg``, ``tick``: of each item."""
+    most = max(len(moving.entries) for moving in drawn.legs)
+    if not most:
+        return None
+    dealt = np.full((len(leg), most), -1, dtype=np.int64)
+    for k, moving in enumerate(drawn.legs):
+        mine = np.flatnonzero(leg == k)
+        for e, cells in enumerate(moving.entries):
+            absent = np.asarray(moving.by_tick, dtype=np.int64) - cells.sum(axis=1)
+            columns, ticks = _listed([cells, absent[:, None]])
+            columns = columns[np.lexsort((deals[k][e].random(len(columns)), ticks))]
+            dealt[mine, e] = np.where(columns == cells.shape[1], -1, columns)
+    return dealt
 
 
 def _spans(tick: Ints, edges_s: Floats, window: tuple[float, float]) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ all, pass through one tight loop; only a refused one becomes an object and an ev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 
 import numpy as np
@@ -18,10 +18,11 @@ from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
 from sim.levels.books import NO_TIME, PASSED, SERVED, Books
 from sim.levels.demand import Demand, Joint
+from sim.levels.laid import Laid
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
-from sim.levels.streams import Request, Stream
-from sim.names import Dimension, ErrorName, Limit
+from sim.levels.streams import Item, Request, Stream
+from sim.names import TABLE, Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane
 from sim.partitions.resource import Resource
 from sim.results.log import AttemptLog
@@ -34,13 +35,13 @@ Event = tuple[float, int, Callable[[float, Request], None], Request]
 
 
 class RequestLevel:
-    """Moves all traffic of a scenario through one table, attempt by attempt. Its one verb is `advance`."""
+    """Moves all traffic of a scenario through its table and indexes, attempt by attempt. Its one verb is `advance`."""
 
     def __init__(
         self,
         scenario: Scenario,
         demands: Sequence[Demand],
-        resource: Resource,
+        resources: Mapping[str, Resource],
         keyspace: KeySpace,
         recorder: Recorder,
         key_names: dict[int, str],
@@ -49,21 +50,17 @@ class RequestLevel:
         log: AttemptLog | None = None,
     ) -> None:
         self._log = log
-        self._resource = resource
+        self._resources = resources
         self._recorder = recorder
         self._grid = recorder.grid
         self._end_s = recorder.grid.duration_s
         self._stretch_requests = STRETCH_REQUESTS if stretch_requests is None else stretch_requests
-        self._patterns = Patterns(scenario, demands, resource, keyspace, recorder, key_names, stops_at_count=False)
+        self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names, stops_at_count=False)
         self._streams = [
-            Stream(pattern, recorder.traffic[pattern.demand.traffic.name], scenario.seed, resource.calibration)
+            Stream(pattern, recorder.traffic[pattern.demand.traffic.name], scenario.seed, scenario.calibration)
             for pattern in self._patterns.all
         ]
-        self._loops = [
-            LaneLoop(resource, dimension, recorder, streams, log)
-            for dimension in Dimension
-            if (streams := [s for s in self._streams if s.dimension is dimension])
-        ]
+        self._loop = Loop(resources, recorder, self._streams, log)
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
@@ -79,15 +76,13 @@ class RequestLevel:
     def advance(self, first: int, last: int) -> None:
         """Run ticks [first, last). Nothing that is scheduled lies inside them."""
         tick_s = self._grid.tick_s
-        for loop in self._loops:
-            loop.enter(first * tick_s)
+        self._loop.enter(first * tick_s)
         tick = first
         while tick < last:
             end = min(last, tick + self._ticks_ahead(tick, last))
             self._stretch(tick, end)
             tick = end
-        for loop in self._loops:
-            loop.leave(min(last * tick_s, self._end_s))
+        self._loop.leave(min(last * tick_s, self._end_s))
 
     def _ticks_ahead(self, tick: int, last: int) -> int:
         """How many ticks bring about as many requests as are placed at a time."""
@@ -102,71 +97,116 @@ class RequestLevel:
     def _stretch(self, first: int, last: int) -> None:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._end_s)
         drawn = {id(d.pattern): d for d in self._patterns.draw(edges_s)}
-        self._resource.observed_s += float(edges_s[-1] - edges_s[0])
-        for loop in self._loops:
-            arrived = []
-            for stream in loop.streams:
-                here = drawn.get(id(stream.pattern))
-                if here is None:
-                    continue
-                assert stream.pattern.integral is not None, "what is drawn has a rate"
-                came = place(here, edges_s, stream.pattern.integral(edges_s), stream.moments, stream.deals)
-                arrived.append((stream, came))
-            loop.run(first, edges_s, arrived)
+        for resource in self._resources.values():
+            resource.observed_s += float(edges_s[-1] - edges_s[0])
+        arrived = []
+        for stream in self._streams:
+            here = drawn.get(id(stream.pattern))
+            if here is None:
+                continue
+            assert stream.pattern.integral is not None, "what is drawn has a rate"
+            cumulative = stream.pattern.integral(edges_s)
+            came = place(here, edges_s, cumulative, stream.moments, stream.deals, stream.entry_deals)
+            arrived.append((stream, came))
+        self._loop.run(first, edges_s, arrived)
         if self._log is not None:
             self._log.flush()
 
 
-class LaneLoop:
-    """All requests of one dimension in order of time: a tight loop over arrivals, a heap of everything that comes later."""
+class _Counter:
+    """One lane as the loop meets it: its gates in continuous time, its books, and where its partitions stand."""
+
+    __slots__ = ("books", "column_of", "gate", "lane", "resource", "total")
+
+    def __init__(self, resource: Resource, lane: ClockedLane, books: Books) -> None:
+        self.resource = resource
+        self.lane = lane
+        self.books = books
+        self.gate = lane.columns[-1]
+        self.total = lane.totals[0] if lane.totals else None
+        self.column_of: dict[int, int] = {}
+
+
+class Loop:
+    """All requests in order of time: a tight loop over arrivals, a heap of everything that comes later."""
 
     def __init__(
         self,
-        resource: Resource,
-        dimension: Dimension,
+        resources: Mapping[str, Resource],
         recorder: Recorder,
         streams: Sequence[Stream],
         log: AttemptLog | None = None,
     ) -> None:
         self.streams = list(streams)
-        self._resource = resource
         self._end_s = recorder.grid.duration_s
-        self._lane = ClockedLane(resource.lanes[dimension])
-        self._gate = self._lane.columns[-1]
-        self._total = self._lane.totals[0] if self._lane.totals else None
-        self._books = Books(resource, dimension, recorder, streams, log)
-        self._number_of = self._books.number_of
         self._heap: list[Event] = []
         self._count = 0
-        self._column_of: dict[int, int] = {}
+        self._counters: dict[tuple[str, Dimension], _Counter] = {}
+        for resource in resources.values():
+            for dimension in Dimension:
+                own = [s for s in streams if s.resource is resource and s.dimension is dimension]
+                written = [
+                    (entry, stream)
+                    for stream in streams
+                    for flow in stream.pattern.flows
+                    for entry in flow.entries
+                    if entry.resource is resource and dimension is Dimension.WRITE
+                ]
+                if own or written:
+                    books = Books(
+                        resource, dimension, recorder, own, written, [n for n in resources if n != TABLE], log
+                    )
+                    lane = ClockedLane(resource.lanes[dimension])
+                    self._counters[resource.name, dimension] = _Counter(resource, lane, books)
+        # Of every leg, over all streams in order: its counter, its number in the books there, its costs, its index entries.
+        self._counter_of: list[_Counter] = []
+        self._number_in_books: list[int] = []
+        self._units: list[float] = []
+        self._ceiling_units: list[float] = []
+        self._entries: list[list[tuple[_Counter, int, float, Laid]]] = []
         self._careful: list[bool] = []
+        legs_in: dict[int, int] = {}
         for stream in streams:
             stream.offset = len(self._careful)
-            stream.know_answers(resource.mode)
-            self._careful += [stream.always_careful] * len(stream.pattern.flows)
+            stream.know_answers()
+            counter = self._counters[stream.resource.name, stream.dimension]
+            for flow in stream.pattern.flows:
+                self._counter_of.append(counter)
+                self._number_in_books.append(legs_in.setdefault(id(counter), 0))
+                legs_in[id(counter)] += 1
+                self._units.append(flow.units)
+                self._ceiling_units.append(flow.units * flow.ceiling_ratio)
+                self._careful.append(stream.always_careful or not counter.lane.is_plain)
+                entries: list[tuple[_Counter, int, float, Laid]] = []
+                for entry in flow.entries:
+                    at = self._counters[entry.resource.name, Dimension.WRITE]
+                    entries.append((at, legs_in.setdefault(id(at), 0), entry.units, entry))
+                    legs_in[id(at)] += 1
+                self._entries.append(entries)
+        for stream in streams:
             for _ in range(stream.threads):
                 traffic = stream.pattern.demand.traffic
                 request = Request(stream, 0, 0, None, traffic.starts, stream.pick_client())
                 self._push(traffic.starts, self._begin, request)
-        flows = [flow for stream in streams for flow in stream.pattern.flows]
-        self._units: list[float] = [flow.leg.units for flow in flows]
-        self._ceiling_units: list[float] = [flow.leg.units * flow.ceiling_ratio for flow in flows]
 
     # Between control events.
 
     def enter(self, now_s: float) -> None:
-        """Take over the lane's buckets."""
-        self._lane.enter(now_s)
-        self._column_of = {number: column for column, number in enumerate(self._resource.partitions.serving)}
+        """Take over the lanes' buckets."""
+        for counter in self._counters.values():
+            counter.lane.enter(now_s)
+            counter.column_of = {n: column for column, n in enumerate(counter.resource.partitions.serving)}
 
     def leave(self, now_s: float) -> None:
-        """Give the lane's buckets back."""
-        self._lane.leave(now_s)
+        """Give the lanes' buckets back."""
+        for counter in self._counters.values():
+            counter.lane.leave(now_s)
 
     def run(self, first: int, edges_s: Floats, arrived: list[tuple[Stream, Arrived]]) -> None:
         """Run the requests that arrive in a stretch, and whatever falls due in it."""
         until_s = float(edges_s[-1])
-        self._books.open(first, edges_s)
+        for counter in self._counters.values():
+            counter.books.open(first, edges_s)
         times, legs, columns, rows, latencies, owners = self._merge(arrived)
         if len(times):
             self._run_arrivals(times, legs, columns, rows, latencies, owners)
@@ -174,7 +214,8 @@ class LaneLoop:
         while heap and heap[0][0] < until_s:
             due_s, _, act, request = heappop(heap)
             act(due_s, request)
-        self._books.close(self._column_of)
+        for counter in self._counters.values():
+            counter.books.close(counter.column_of)
 
     def _merge(
         self, arrived: list[tuple[Stream, Arrived]]
@@ -190,7 +231,7 @@ class LaneLoop:
                 keep = np.sort(np.argsort(came.times_s, kind="stable")[: stream.remaining])
                 stream.remaining -= len(keep)
             if stream.pattern.demand.invalid:
-                self._books.invalid(stream, came.times_s[keep])
+                self._books_of(stream).invalid(stream, came.times_s[keep])
                 continue
             owners.append((stream, came))
             offset = stream.offset
@@ -216,11 +257,8 @@ class LaneLoop:
         latencies: Floats,
         owners: list[tuple[Stream, Arrived]],
     ) -> None:
-        lane, heap, careful = self._lane, self._heap, self._careful
-        plain = lane.is_plain
-        gate = lane.columns[-1]
-        levels, at_s, rate, depth = gate.levels, gate.at_s, gate.rates[0], gate.depths[0]
-        total = lane.totals[0] if lane.totals else None
+        heap, careful = self._heap, self._careful
+        state_of = [(c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total) for c in self._counter_of]
         units, ceiling_units = self._units, self._ceiling_units
         stream_of = [stream for stream in self.streams for _ in stream.pattern.flows]
         came_of = {id(stream): came for stream, came in owners}
@@ -229,19 +267,19 @@ class LaneLoop:
         limits: list[Limit] = []
         next_due = heap[0][0] if heap else math.inf
         leg_list, column_list, latency_list = legs.tolist(), columns.tolist(), latencies.tolist()
-        serving = self._resource.partitions.serving
         for i, now in enumerate(times.tolist()):
             while next_due <= now:
                 due_s, _, act, request = heappop(heap)
                 act(due_s, request)
                 next_due = heap[0][0] if heap else math.inf
             leg = leg_list[i]
-            if careful[leg] or not plain:
+            if careful[leg]:
                 stream = stream_of[leg]
                 through_clients.append(i)
                 self._arrive(now, stream, came_of[id(stream)], leg, column_list[i], int(rows[i]))
                 next_due = heap[0][0] if heap else math.inf
                 continue
+            levels, at_s, rate, depth, total = state_of[leg]
             column = column_list[i]
             level = levels[column] + (now - at_s[column]) * rate
             if level > depth:
@@ -266,7 +304,7 @@ class LaneLoop:
                 if left >= 0:
                     levels[column] = left
                     continue
-                limit = gate.limit
+                limit = Limit.KEY_RANGE
                 if total is not None:
                     total.level += units[leg]  # a refused attempt takes tokens nowhere
             levels[column] = level
@@ -274,6 +312,7 @@ class LaneLoop:
             limits.append(limit)
             stream = stream_of[leg]
             if stream.policy.max_attempts > 1:
+                serving = stream.resource.partitions.serving
                 request = Request(stream, leg - stream.offset, serving[column], None, now, stream.pick_client())
                 stream.unanswered += 1
                 if not stream.is_plain:
@@ -290,7 +329,45 @@ class LaneLoop:
                 self._count += 1
                 heappush(heap, (answered_s + delay_s, self._count, self._again, request))
                 next_due = heap[0][0]
-        self._books.first_attempts(times, legs, columns, latencies, through_clients, refused, limits)
+        self._note_first(times, legs, columns, latencies, through_clients, refused, limits)
+
+    def _note_first(
+        self,
+        times: Floats,
+        legs: Ints,
+        columns: Ints,
+        latencies: Floats,
+        elsewhere: list[int],
+        refused: list[int],
+        limits: list[Limit],
+    ) -> None:
+        """Write first attempts into the books of their lanes."""
+        counters = list(self._counters.values())
+        if len(counters) == 1:
+            counters[0].books.first_attempts(times, legs, columns, latencies, elsewhere, refused, limits)
+            return
+        place = {id(counter): k for k, counter in enumerate(counters)}
+        lane_of_leg = np.array([place[id(counter)] for counter in self._counter_of], dtype=np.int64)
+        number_of_leg = np.array(self._number_in_books, dtype=np.int64)
+        lanes = lane_of_leg[legs]
+        through_clients = np.zeros(len(times), dtype=bool)
+        through_clients[elsewhere] = True
+        refused_at = np.array(refused, dtype=np.int64)
+        for k, counter in enumerate(counters):
+            mine = lanes == k
+            if not mine.any():
+                continue
+            rank = np.cumsum(mine) - 1
+            lost = mine[refused_at] if len(refused_at) else np.empty(0, dtype=bool)
+            counter.books.first_attempts(
+                times[mine],
+                number_of_leg[legs[mine]],
+                columns[mine],
+                latencies[mine],
+                np.flatnonzero(through_clients[mine]).tolist(),
+                rank[refused_at[lost]].tolist(),
+                [limit for limit, here in zip(limits, lost.tolist(), strict=True) if here],
+            )
 
     # One request through its client.
 
@@ -299,12 +376,32 @@ class LaneLoop:
         heappush(self._heap, (at_s, self._count, act, request))
 
     def _arrive(self, now_s: float, stream: Stream, came: Arrived, leg: int, column: int, row: int) -> None:
-        serving = self._resource.partitions.serving
-        items = None if came.items is None else [(k, serving[c]) for k, c in came.items[row].tolist()]
-        request = Request(stream, leg - stream.offset, serving[column], items, now_s, stream.pick_client())
+        serving = stream.resource.partitions.serving
+        items: list[Item] | None = None
+        entries: tuple[int, ...] = ()
+        if came.items is not None:
+            dealt = came.items[row].tolist()
+            written = [[]] * len(dealt) if came.entries is None else came.entries[row].tolist()
+            items = [
+                (k, serving[c], self._numbered(stream.offset + k, columns))
+                for (k, c), columns in zip(dealt, written, strict=True)
+            ]
+        elif came.entries is not None:
+            entries = self._numbered(leg, came.entries[row].tolist())
+        request = Request(stream, leg - stream.offset, serving[column], items, now_s, stream.pick_client(), entries)
         stream.unanswered += 1
-        self._books.asked(now_s, stream)
+        self._books_of(stream).asked(now_s, stream)
         self._send(now_s, request)
+
+    def _numbered(self, leg: int, columns: Sequence[int]) -> tuple[int, ...]:
+        """Numbers of the index partitions of an item's entries."""
+        return tuple(
+            -1 if column < 0 else counter.resource.partitions.serving[column]
+            for (counter, *_), column in zip(self._entries[leg], columns, strict=False)
+        )
+
+    def _books_of(self, stream: Stream) -> Books:
+        return self._counter_of[stream.offset].books
 
     def _begin(self, now_s: float, request: Request) -> None:
         """A thread of a closed loop asks for the next thing."""
@@ -316,32 +413,33 @@ class LaneLoop:
             if stream.remaining == 0:
                 return
             stream.remaining -= 1
-        leg, number = stream.draw_cell(self._resource)
+        leg, number = stream.draw_cell()
         items = self._draw_items(stream, leg, number)
-        fresh = Request(stream, leg, number, items, now_s, request.client)
+        entries = stream.draw_entries(leg) if items is None else ()
+        fresh = Request(stream, leg, number, items, now_s, request.client, entries)
         fresh.thread = True
         stream.unanswered += 1
-        self._books.asked(now_s, stream)
+        self._books_of(stream).asked(now_s, stream)
         if stream.pattern.demand.invalid:
             self._fail(now_s, fresh, ErrorName.VALIDATION)
         else:
             self._send(now_s, fresh)
 
-    def _draw_items(self, stream: Stream, leg: int, number: int) -> list[tuple[int, int]] | None:
+    def _draw_items(self, stream: Stream, leg: int, number: int) -> list[Item] | None:
         if stream.joint is Joint.ONE_OF:
             return None
         flows = stream.pattern.flows
         legs = range(len(flows)) if stream.joint is Joint.ALL else [0]
-        items: list[tuple[int, int]] = []
+        cells: list[tuple[int, int]] = []
         for k in legs:
             count = flows[k].leg.items
             if flows[k].leg.together:
-                items += [(k, number)] * count
+                cells += [(leg, number)] * count
             elif stream.joint is Joint.ALL or len(flows) == 1:
-                items += [(k, stream.draw_column(k, self._resource)) for _ in range(count)]
+                cells += [(k, stream.draw_column(flows[k])) for _ in range(count)]
             else:
-                items += [stream.draw_cell(self._resource) for _ in range(count)]
-        return items
+                cells += [stream.draw_cell() for _ in range(count)]
+        return [(k, at, stream.draw_entries(k)) for k, at in cells]
 
     def _send(self, now_s: float, request: Request) -> None:
         """Bring a request, first or again, to its client."""
@@ -352,7 +450,7 @@ class LaneLoop:
             return
         if client.limiter is not None:
             at_s = client.limiter.admit_at(now_s, self._cost(request))
-            self._books.waited(stream, at_s - now_s)
+            self._books_of(stream).waited(stream, at_s - now_s)
             if at_s > now_s:
                 self._push(at_s, self._attempt, request)
                 return
@@ -380,17 +478,99 @@ class LaneLoop:
         offset = request.stream.offset
         if request.items is None:
             return self._units[offset + request.leg]
-        return sum(self._units[offset + leg] for leg, _ in request.items)
+        return sum(self._units[offset + leg] for leg, _, _ in request.items)
 
-    def _column(self, stream: Stream, leg: int, number: int) -> tuple[int, int]:
+    def _column(self, stream: Stream, counter: _Counter, laid: Laid, number: int) -> tuple[int, int]:
         """Where a partition stands now, following the splits since the request was made; with its present number."""
-        column = self._column_of.get(number)
+        column = counter.column_of.get(number)
         while column is None:
-            halves = self._resource.partitions.lives[number].halves
+            halves = counter.resource.partitions.lives[number].halves
             assert halves is not None, "what no longer serves has halves"
-            number = stream.half_of(leg, halves, self._resource)
-            column = self._column_of.get(number)
+            number = stream.half_of(laid, halves)
+            column = counter.column_of.get(number)
         return column, number
+
+    def _try(
+        self, now_s: float, stream: Stream, item: Item, taken: list[tuple[ClockedLane, int, float, float]]
+    ) -> tuple[Item, int, Limit | None, list[tuple[int, Limit | None] | None]]:
+        """Ask for one item and its index entries, taking whatever there is.
+
+        Parameters
+        ----------
+        taken : what is taken is added: (lane, column, units, ceiling units).
+
+        Returns
+        -------
+        The item with its present partitions, its column, the limit that refuses it, and for each entry its column and the limit that
+        refuses that (None: it has no such entry).
+        """
+        leg, number, entries = item
+        counter = self._counter_of[stream.offset + leg]
+        column = counter.column_of.get(number)
+        if column is None:
+            column, number = self._column(stream, counter, stream.pattern.flows[leg], number)
+        units, ceiling_units = self._units[stream.offset + leg], self._ceiling_units[stream.offset + leg]
+        limit = counter.lane.admit(now_s, column, units, ceiling_units)
+        if limit is None:
+            taken.append((counter.lane, column, units, ceiling_units))
+        if not entries:
+            return (leg, number, entries), column, limit, []
+        answers: list[tuple[int, Limit | None] | None] = []
+        present = []
+        for (at, _, cost, laid), there in zip(self._entries[stream.offset + leg], entries, strict=True):
+            if there < 0:
+                answers.append(None)
+                present.append(there)
+                continue
+            place = at.column_of.get(there)
+            if place is None:
+                place, there = self._column(stream, at, laid, there)
+            refusal = at.lane.admit(now_s, place, cost, cost)
+            if refusal is None:
+                taken.append((at.lane, place, cost, cost))
+            answers.append((place, refusal))
+            present.append(there)
+        return (leg, number, tuple(present)), column, limit, answers
+
+    def _note_try(
+        self,
+        now_s: float,
+        stream: Stream,
+        leg: int,
+        column: int,
+        limit: Limit | None,
+        answers: Sequence[tuple[int, Limit | None] | None],
+        attempt: int,
+        *,
+        cancelled: bool,
+    ) -> Limit | None:
+        """Write an item's try into the books of all lanes that it met; gives the limit that the client is told.
+
+        ``cancelled``: what was let through has been given back, because something else was refused.
+        """
+        own = self._counter_of[stream.offset + leg]
+        number = self._number_in_books[stream.offset + leg]
+        told, by = limit, None
+        for (at, entry, _, _), answer in zip(self._entries[stream.offset + leg], answers, strict=False):
+            if answer is None:
+                continue
+            if answer[1] is not None:
+                at.books.attempted(now_s, entry, answer[0], answer[1], attempt)
+                told = answer[1] if told is None else told
+                by = (at.resource.name, answer[1]) if by is None else by
+            elif cancelled:
+                at.books.refused_elsewhere(now_s, entry, answer[0], None, attempt)
+            else:
+                at.books.attempted(now_s, entry, answer[0], None, attempt)
+        if limit is None and cancelled:
+            if by is None:  # another item of its transaction was refused
+                own.books.attempted(now_s, number, column, None, attempt)
+                own.books.given_back(now_s, number, column)
+            else:
+                own.books.refused_elsewhere(now_s, number, column, by, attempt)
+        else:
+            own.books.attempted(now_s, number, column, limit, attempt)
+        return told
 
     def _attempt(self, now_s: float, request: Request) -> None:
         """Make one attempt at the table."""
@@ -399,16 +579,17 @@ class LaneLoop:
             request.first_s = now_s
         latency_s = stream.latencies.next()
         if request.items is None:
-            leg = stream.offset + request.leg
-            column = self._column_of.get(request.number)
-            if column is None:
-                column, request.number = self._column(stream, request.leg, request.number)
-            limit = self._lane.admit(now_s, column, self._units[leg], self._ceiling_units[leg])
-            self._books.attempted(now_s, leg, column, limit, request.attempt)
+            taken: list[tuple[ClockedLane, int, float, float]] = []
+            item = (request.leg, request.number, request.entries)
+            (_, request.number, request.entries), column, limit, answers = self._try(now_s, stream, item, taken)
+            lost = limit is not None or any(answer is not None and answer[1] is not None for answer in answers)
+            if lost:
+                _give_back(taken)
+            limit = self._note_try(now_s, stream, request.leg, column, limit, answers, request.attempt, cancelled=lost)
         else:
             tried = len(request.items)
-            limit = self._attempt_items(now_s, request, stream.offset)
-            self._books.attempt_of_many(now_s, stream, tried, throttled=limit is not None)
+            limit = self._attempt_items(now_s, request)
+            self._books_of(stream).attempt_of_many(now_s, stream, tried, throttled=limit is not None)
         if stream.timeout_s is not None and latency_s > stream.timeout_s:
             self._settle_answer(now_s, stream.timeout_s, request, ErrorKind.TIMEOUT, ErrorName.TIMED_OUT)
         elif limit is not None:
@@ -425,16 +606,18 @@ class LaneLoop:
         """
         stream = request.stream
         leg = stream.offset + request.leg
-        column = self._column_of.get(request.number)
+        counter = self._counter_of[leg]
+        column = counter.column_of.get(request.number)
         if column is None:
-            column, request.number = self._column(stream, request.leg, request.number)
-        gate = self._gate
+            column, request.number = self._column(stream, counter, stream.pattern.flows[request.leg], request.number)
+        books, number = counter.books, self._number_in_books[leg]
+        gate = counter.gate
         level = gate.levels[column] + (now_s - gate.at_s[column]) * gate.rates[column]
         if level > gate.depths[column]:
             level = gate.depths[column]
         gate.at_s[column] = now_s
         limit: Limit | None = None
-        total = self._total
+        total = counter.total
         if total is not None:
             room = total.level + (now_s - total.at_s) * total.rate
             if room > total.depth:
@@ -453,13 +636,13 @@ class LaneLoop:
             if total is not None:
                 total.level -= self._units[leg]
             if answered_s <= self._end_s:
-                self._books.tries += (now_s, leg, column, SERVED, answered_s - request.first_s, request.attempt)
+                books.tries += (now_s, number, column, SERVED, answered_s - request.first_s, request.attempt)
                 stream.unanswered -= 1
             else:
-                self._books.tries += (now_s, leg, column, PASSED, NO_TIME, request.attempt)
+                books.tries += (now_s, number, column, PASSED, NO_TIME, request.attempt)
             return
         gate.levels[column] = level
-        self._books.tries += (now_s, leg, column, self._number_of[limit], NO_TIME, request.attempt)
+        books.tries += (now_s, number, column, books.number_of[limit], NO_TIME, request.attempt)
         kind, error = stream.answers[limit]
         attempt = request.attempt
         delay_s = stream.policy.delay_s(attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
@@ -473,31 +656,36 @@ class LaneLoop:
         self._count += 1
         heappush(self._heap, (answered_s + delay_s, self._count, self._again, request))
 
-    def _attempt_items(self, now_s: float, request: Request, offset: int) -> Limit | None:
+    def _attempt_items(self, now_s: float, request: Request) -> Limit | None:
         """Try a batch item by item, or a transaction as a whole; leaves in ``request.items`` what is still to be served."""
         stream = request.stream
         assert request.items is not None, "a batch has items"
-        placed = []
-        for k, (leg, number) in enumerate(request.items):
-            column, number = self._column(stream, leg, number)
-            request.items[k] = (leg, number)
-            placed.append((column, self._units[offset + leg], self._ceiling_units[offset + leg]))
-        refusals = (
-            self._lane.admit_all(now_s, placed)
-            if stream.joint is Joint.ALL
-            else [self._lane.admit(now_s, *item) for item in placed]
-        )
-        cancelled = stream.joint is Joint.ALL and any(limit is not None for limit in refusals)
-        for (leg, _), (column, _, _), limit in zip(request.items, placed, refusals, strict=True):
-            self._books.attempted(now_s, offset + leg, column, limit, request.attempt)
-            if limit is None and cancelled:
-                self._books.given_back(now_s, offset + leg, column)
-        last = next((limit for limit in reversed(refusals) if limit is not None), None)
+        whole: list[tuple[ClockedLane, int, float, float]] = []
+        tries = []
+        for k, item in enumerate(request.items):
+            taken: list[tuple[ClockedLane, int, float, float]] = []
+            request.items[k], column, limit, answers = self._try(now_s, stream, item, taken)
+            lost = limit is not None or any(answer is not None and answer[1] is not None for answer in answers)
+            if lost and stream.joint is not Joint.ALL:
+                _give_back(taken)
+            whole += taken
+            tries.append((request.items[k], column, limit, answers, lost))
+        cancelled = stream.joint is Joint.ALL and any(lost for *_, lost in tries)
+        if cancelled:
+            _give_back(whole)
+        left = []
+        last = None
+        for item, column, limit, answers, lost in tries:
+            told = self._note_try(
+                now_s, stream, item[0], column, limit, answers, request.attempt, cancelled=cancelled or lost
+            )
+            if told is not None:
+                left.append(item)
+                last = told
         if stream.joint is Joint.ALL or last is None:
             if last is None:
                 request.items = []
             return last
-        left = [item for item, limit in zip(request.items, refusals, strict=True) if limit is not None]
         if len(left) == len(request.items):
             return last
         request.items = left
@@ -575,7 +763,7 @@ class LaneLoop:
             return
         request.attempt += 1
         self._count += 1
-        act = self._again if stream.is_plain and self._lane.is_plain else self._send
+        act = self._again if stream.is_plain and self._counter_of[stream.offset].lane.is_plain else self._send
         heappush(self._heap, (now_s + delay_s, self._count, act, request))
 
     def _resend(self, now_s: float, request: Request) -> bool:
@@ -593,9 +781,8 @@ class LaneLoop:
         return True
 
     def _be_careful(self, stream: Stream, careful: bool) -> None:
-        offset = stream.offset
-        for leg in range(len(stream.pattern.flows)):
-            self._careful[offset + leg] = careful
+        for leg in range(stream.offset, stream.offset + len(stream.pattern.flows)):
+            self._careful[leg] = careful or not self._counter_of[leg].lane.is_plain
 
     def _succeed(self, now_s: float, request: Request) -> None:
         stream = request.stream
@@ -606,19 +793,19 @@ class LaneLoop:
             stream.record.unprocessed += len(request.items)
         fails = stream.pattern.demand.condition_fails
         if fails and stream.chances.next() < fails:
-            self._books.failed(stream, ErrorName.CONDITIONAL_CHECK)
+            self._books_of(stream).failed(stream, ErrorName.CONDITIONAL_CHECK)
         else:
-            self._books.succeeded(now_s, stream)
-        self._books.took(stream, now_s - request.first_s)
+            self._books_of(stream).succeeded(now_s, stream)
+        self._books_of(stream).took(stream, now_s - request.first_s)
 
     def _fail(self, now_s: float, request: Request, error: ErrorName) -> None:
         stream = request.stream
         self._close(now_s, request)
         if now_s > self._end_s:
             return
-        self._books.failed(stream, error)
+        self._books_of(stream).failed(stream, error)
         if error is not ErrorName.BREAKER_OPEN:
-            self._books.took(stream, now_s - request.first_s)
+            self._books_of(stream).took(stream, now_s - request.first_s)
 
     def _close(self, now_s: float, request: Request) -> None:
         stream = request.stream
@@ -629,3 +816,9 @@ class LaneLoop:
             # A thread that is turned away at once (an open breaker, an invalid request) takes the time of an answer before it asks again.
             pause_s = 0.0 if now_s > request.arrived_s else stream.latencies.next()
             self._push(now_s + pause_s, self._begin, request)
+
+
+def _give_back(taken: Sequence[tuple[ClockedLane, int, float, float]]) -> None:
+    """Undo what was taken for a request that is refused after all."""
+    for lane, column, units, ceiling_units in taken:
+        lane.take(column, -units, -ceiling_units)

@@ -17,15 +17,17 @@ from sim.clients.resend import make_resend
 from sim.clients.retries import FullJitter, make_policy
 from sim.keyspace.domain import Floats
 from sim.levels.demand import Joint
+from sim.levels.laid import Laid
 from sim.levels.latencies import latency_law
 from sim.levels.patterns import Pattern
 from sim.levels.randomness import generator
-from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Mode, RetryMode, throttling_error
-from sim.partitions.resource import Resource
+from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, RetryMode, throttling_error
 from sim.results.latency import TimeHistogram
 from sim.results.recorder import TrafficRecord
 
 _POOL = 4096
+
+Item = tuple[int, int, tuple[int, ...]]  # leg, partition number, index partitions of its entries (-1: none)
 
 
 class Pool:
@@ -49,8 +51,9 @@ class Request:
 
     Attributes
     ----------
-    leg, number : leg and partition number of a single item.
-    items : (leg, partition number) of each item that is still to be served, for batches and transactions; None for a single item.
+    leg, number, entries : leg and partition number of a single item, and the index partition of each of its index entries (-1: none).
+    items : (leg, partition number, entries) of each item that is still to be served, for batches and transactions; None for a
+        single item.
     attempt : number of the attempt that is made next, from 1; ``resend`` of the resend of unprocessed items, from 0.
     first_s, arrived_s : when the first attempt was made, when the application asked.
     client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
@@ -61,6 +64,7 @@ class Request:
         "arrived_s",
         "attempt",
         "client",
+        "entries",
         "first_s",
         "items",
         "last_cost",
@@ -73,11 +77,19 @@ class Request:
     )
 
     def __init__(
-        self, stream: Stream, leg: int, number: int, items: list[tuple[int, int]] | None, now_s: float, client: int
+        self,
+        stream: Stream,
+        leg: int,
+        number: int,
+        items: list[Item] | None,
+        now_s: float,
+        client: int,
+        entries: tuple[int, ...] = (),
     ) -> None:
         self.stream = stream
         self.leg = leg
         self.number = number
+        self.entries = entries
         self.items = items
         self.attempt = 1
         self.resend = 0
@@ -128,7 +140,8 @@ class Stream:
         self.pattern = pattern
         self.record = record
         self.joint = pattern.demand.joint
-        self.dimension = pattern.flows[0].leg.dimension
+        self.resource = pattern.flows[0].resource
+        self.dimension = pattern.flows[0].dimension
         self.policy = make_policy(settings)
         self.resend = make_resend(settings)
         self.timeout_s = settings.timeout
@@ -149,9 +162,13 @@ class Stream:
             or first.limiter is not None
             or self.joint is not Joint.ONE_OF
             or self.timeout_s is not None
+            or any(flow.entries for flow in pattern.flows)
         )
         self.moments = generator(seed, name, "moments")
         self.deals = [generator(seed, name, flow.leg.name, "deals") for flow in pattern.flows]
+        self.entry_deals = [
+            [generator(seed, name, flow.name, entry.name, "deals") for entry in flow.entries] for flow in pattern.flows
+        ]
         self.conditions = generator(seed, name, "conditions")
         self.chances = Pool(generator(seed, name, "chances").random)
         law = latency_law(pattern.demand, calibration)
@@ -166,6 +183,7 @@ class Stream:
         self.sends_carefully = self.answers_matter or first.limiter is not None
         keeps_nothing = not self.sends_carefully and first.quota is None and self.timeout_s is None
         simple = self.joint is Joint.ONE_OF and not pattern.demand.condition_fails
+        simple = simple and not any(flow.entries for flow in pattern.flows)
         self.is_plain = keeps_nothing and simple and traffic.count is None and not traffic.threads
         self.offset = 0
         self.answers: dict[Limit, tuple[ErrorKind, ErrorName]] = {}
@@ -177,8 +195,9 @@ class Stream:
         self.last_answer_s = 0.0
         self._cells: tuple[tuple[str, int], int, list[float]] | None = None
 
-    def know_answers(self, mode: Mode) -> None:
-        """What a client is told by each limit of a resource in this mode."""
+    def know_answers(self) -> None:
+        """What a client is told by each limit."""
+        mode = self.resource.mode
         transaction = self.pattern.demand.traffic.operation in TRANSACTION_OPERATIONS
         for limit in Limit:
             error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
@@ -197,33 +216,39 @@ class Stream:
         """Whether no client's quota remembers a retry."""
         return all(c.quota is None or c.quota.tokens >= c.quota.capacity for c in self.clients)
 
-    def draw_cell(self, resource: Resource) -> tuple[int, int]:
+    def draw_cell(self) -> tuple[int, int]:
         """A leg and the number of a partition, for one more request of a closed loop."""
         flows = self.pattern.flows
-        mark = (flows[0].layout, resource.version)
+        mark = (flows[0].layout, self.resource.version)
         if self._cells is None or self._cells[:2] != mark:
             for flow in flows:
-                flow.place(resource)
-            shares = np.concatenate([flow.leg.fraction * flow.shares for flow in flows])
+                flow.place()
+            shares = np.concatenate([flow.fraction * flow.shares for flow in flows])
             cumulative = (np.cumsum(shares / shares.sum())).tolist()
             self._cells = (*mark, cumulative)
         cumulative = self._cells[2]
         cell = min(bisect_right(cumulative, self.chances.next()), len(cumulative) - 1)
         leg, column = divmod(cell, len(flows[0].shares))
-        return leg, resource.partitions.serving[column]
+        return leg, self.resource.partitions.serving[column]
 
-    def draw_column(self, leg: int, resource: Resource) -> int:
-        """The number of a partition for one item of a leg."""
-        flow = self.pattern.flows[leg]
-        flow.place(resource)
-        cumulative = np.cumsum(flow.shares)
+    def draw_column(self, laid: Laid) -> int:
+        """The number of a partition for one item of a leg, or for an index entry."""
+        laid.place()
+        cumulative = np.cumsum(laid.shares)
         column = int(cumulative.searchsorted(self.chances.next() * cumulative[-1], side="right"))
-        return resource.partitions.serving[min(column, len(cumulative) - 1)]
+        return laid.resource.partitions.serving[min(column, len(cumulative) - 1)]
 
-    def half_of(self, leg: int, halves: tuple[int, int], resource: Resource) -> int:
-        """Which half of a split partition a waiting request belongs to: by the halves' shares of its leg."""
-        spread = self.pattern.flows[leg].spread
-        low, high = (resource.partitions.range_of(number) for number in halves)
+    def draw_entries(self, leg: int) -> tuple[int, ...]:
+        """Numbers of the index partitions of an item's entries, -1 where it has none."""
+        return tuple(
+            self.draw_column(entry) if entry.probability >= 1 or self.chances.next() < entry.probability else -1
+            for entry in self.pattern.flows[leg].entries
+        )
+
+    def half_of(self, laid: Laid, halves: tuple[int, int]) -> int:
+        """Which half of a split partition a waiting request belongs to: by the halves' shares of its traffic."""
+        spread = laid.spread
+        low, high = (laid.resource.partitions.range_of(number) for number in halves)
         begin, middle, end = spread.below(low.low), spread.below(high.low), spread.below(high.high)
         fraction = (middle - begin) / (end - begin) if end > begin else 0.5
         return halves[0] if self.chances.next() < fraction else halves[1]

@@ -44,8 +44,14 @@ def make_lane(
     capacity: Capacity,
     partitions: int,
     calibration: Calibration,
+    backlog_units: float = 0.0,
 ) -> Lane:
-    """The gates of one dimension of a new resource."""
+    """The gates of one dimension of a new resource.
+
+    Parameters
+    ----------
+    backlog_units : work that the resource takes on before it refuses any (writes of an index, F-GSI-5).
+    """
     ceiling = np.full(partitions, CEILING_PER_S[dimension])
     columns = [Gate(Limit.KEY_RANGE, Buckets(ceiling, CEILING_BURST_S), by_ceiling=True)]
     totals: list[Gate] = []
@@ -66,6 +72,8 @@ def make_lane(
             totals.append(
                 Gate(Limit.MAX_ON_DEMAND, Buckets(np.array([capacity.maximum]), calibration.max_throughput_burst_s))
             )
+    for gate in [*columns, *totals]:
+        gate.buckets.floor = -float(backlog_units)
     return Lane(dimension, columns, totals, debt=bool(calibration.bucket_debt))
 
 

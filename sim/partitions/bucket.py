@@ -37,12 +37,14 @@ class Buckets:
     Attributes
     ----------
     level : tokens now; below 0 only where debt is allowed.
+    floor : least level: below 0 where work may be taken on that is done later (the backlog of an index).
     rate_per_s : refill, units per second.
     depth : most tokens that a bucket holds.
     """
 
-    def __init__(self, rate_per_s: Floats, depth_s: float, level: Floats | None = None) -> None:
+    def __init__(self, rate_per_s: Floats, depth_s: float, level: Floats | None = None, floor: float = 0.0) -> None:
         self._depth_s = depth_s
+        self.floor = floor
         self._refill: tuple[float, Floats] | None = None
         self.rate_per_s = np.array(rate_per_s, dtype=float)
         self.depth = grains(self.rate_per_s * depth_s)
@@ -83,25 +85,25 @@ class Buckets:
         dry = np.zeros(demand.shape[1], dtype=bool)
         total = demand.sum(axis=0) if by_column is None else by_column
         end = np.minimum(self.depth, self.level + ticks * refill - total)
-        suspect = ((demand.max(axis=0) > refill) | (self.level < 0)).nonzero()[0]
+        suspect = ((demand.max(axis=0) > refill) | (self.level < self.floor)).nonzero()[0]
         if len(suspect):
             sums = np.cumsum(refill[suspect] - demand[:, suspect], axis=0)
             sums += self.level[suspect]
             overflow = np.maximum.accumulate(np.maximum(sums - self.depth[suspect], 0.0), axis=0)
             before_clip = sums.copy()
             before_clip[1:] -= overflow[:-1]
-            dry[suspect] = (before_clip < 0).any(axis=0)
+            dry[suspect] = (before_clip < self.floor).any(axis=0)
             end[suspect] = sums[-1] - overflow[-1]
         return end, dry
 
     def through(self, demand: Floats, tick_s: float) -> tuple[int | None, float]:
         """First tick at which a single bucket cannot serve ``demand`` (ticks), or None, and its level at the end if there is none."""
         refill, level, depth = float(self.refill(tick_s)[0]), float(self.level[0]), float(self.depth[0])
-        if demand.max() <= refill and level >= 0:
+        if demand.max() <= refill and level >= self.floor:
             return None, min(depth, level + len(demand) * refill - float(demand.sum()))
         sums = level + np.cumsum(refill - demand)
         overflow = np.maximum.accumulate(np.maximum(sums - depth, 0.0))
         before_clip = sums.copy()
         before_clip[1:] -= overflow[:-1]
-        dry = (before_clip < 0).nonzero()[0]
+        dry = (before_clip < self.floor).nonzero()[0]
         return (int(dry[0]) if len(dry) else None), float(sums[-1] - overflow[-1])

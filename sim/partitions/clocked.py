@@ -6,8 +6,6 @@ the lane's buckets and `leave` puts them back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sim.names import Limit
@@ -19,11 +17,12 @@ _LEAST_WITH_DEBT = 1e-9  # a bucket that may go into debt lets an attempt pass a
 class ClockedColumns:
     """The buckets of one column gate: levels at the times ``at_s``, refilled when they are looked at."""
 
-    __slots__ = ("at_s", "by_ceiling", "depths", "levels", "limit", "rates")
+    __slots__ = ("at_s", "by_ceiling", "depths", "floor", "levels", "limit", "rates")
 
     def __init__(self, limit: Limit, by_ceiling: bool) -> None:
         self.limit = limit
         self.by_ceiling = by_ceiling
+        self.floor = 0.0
         self.levels: list[float] = []
         self.at_s: list[float] = []
         self.rates: list[float] = []
@@ -33,11 +32,11 @@ class ClockedColumns:
 class ClockedTotal:
     """The one bucket of a total gate."""
 
-    __slots__ = ("at_s", "depth", "level", "limit", "rate")
+    __slots__ = ("at_s", "depth", "floor", "level", "limit", "rate")
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
-        self.level = self.at_s = self.rate = self.depth = 0.0
+        self.level = self.at_s = self.rate = self.depth = self.floor = 0.0
 
 
 class ClockedLane:
@@ -65,9 +64,11 @@ class ClockedLane:
             column.rates = buckets.rate_per_s.tolist()
             column.depths = buckets.depth.tolist()
             column.at_s = [now_s] * len(column.levels)
+            column.floor = buckets.floor
         for total, gate in zip(self.totals, self._lane.totals, strict=True):
             total.level, total.at_s = float(gate.buckets.level[0]), now_s
             total.rate, total.depth = float(gate.buckets.rate_per_s[0]), float(gate.buckets.depth[0])
+            total.floor = gate.buckets.floor
 
     def leave(self, now_s: float) -> None:
         """Put the levels of ``now_s`` back into the lane's buckets."""
@@ -81,32 +82,12 @@ class ClockedLane:
 
     def admit(self, now_s: float, column: int, units: float, ceiling_units: float) -> Limit | None:
         """Let one attempt pass, taking its cost at every gate, or name the first limit that refuses it and take nothing."""
-        refusal = self._look(now_s, column, units, ceiling_units)
+        refusal = self.look(now_s, column, units, ceiling_units)
         if refusal is None:
-            self._take(column, units, ceiling_units)
+            self.take(column, units, ceiling_units)
         return refusal
 
-    def admit_all(self, now_s: float, items: Sequence[tuple[int, float, float]]) -> list[Limit | None]:
-        """Let all of some items pass, (column, units, ceiling units) each, or none.
-
-        Returns
-        -------
-        For each item the limit that refused it; all None where the whole passed.
-        """
-        refusals: list[Limit | None] = []
-        taken: list[tuple[int, float, float]] = []
-        for item in items:
-            refusal = self._look(now_s, *item)
-            refusals.append(refusal)
-            if refusal is None:
-                self._take(*item)
-                taken.append(item)
-        if any(refusal is not None for refusal in refusals):
-            for column, units, ceiling_units in taken:
-                self._take(column, -units, -ceiling_units)
-        return refusals
-
-    def _look(self, now_s: float, column: int, units: float, ceiling_units: float) -> Limit | None:
+    def look(self, now_s: float, column: int, units: float, ceiling_units: float) -> Limit | None:
         """Refill what the attempt meets; the first limit without its cost, or None."""
         refusal = None
         least = _LEAST_WITH_DEBT if self.debt else None
@@ -114,7 +95,7 @@ class ClockedLane:
             level = total.level + (now_s - total.at_s) * total.rate
             total.level = level if level < total.depth else total.depth
             total.at_s = now_s
-            if refusal is None and total.level < (units if least is None else min(units, least)):
+            if refusal is None and total.level - total.floor < (units if least is None else min(units, least)):
                 refusal = total.limit
         for gate in self.columns:
             level = gate.levels[column] + (now_s - gate.at_s[column]) * gate.rates[column]
@@ -123,11 +104,12 @@ class ClockedLane:
             gate.levels[column] = level
             gate.at_s[column] = now_s
             cost = ceiling_units if gate.by_ceiling else units
-            if refusal is None and level < (cost if least is None else min(cost, least)):
+            if refusal is None and level - gate.floor < (cost if least is None else min(cost, least)):
                 refusal = gate.limit
         return refusal
 
-    def _take(self, column: int, units: float, ceiling_units: float) -> None:
+    def take(self, column: int, units: float, ceiling_units: float) -> None:
+        """Take the cost of an attempt at every gate; a negative one gives it back."""
         for total in self.totals:
             total.level -= units
         for gate in self.columns:

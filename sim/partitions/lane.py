@@ -138,7 +138,13 @@ class Lane:
     ) -> Offer:
         """What a tick would serve of ``units`` (one per column). Takes nothing."""
         caps = [
-            self._cap(gate, units, ceiling_ratio, gate.buckets.level + gate.buckets.refill(tick_s), quantum)
+            self._cap(
+                gate,
+                units,
+                ceiling_ratio,
+                gate.buckets.level - gate.buckets.floor + gate.buckets.refill(tick_s),
+                quantum,
+            )
             for gate in self.columns
         ]
         least = _least(caps)
@@ -180,6 +186,15 @@ class Lane:
         if not refused:
             return None
         return Verdict(np.arange(count), served, refused)
+
+    def levels(self) -> list[Floats]:
+        """The levels of all buckets, to go back to with `restore`."""
+        return [gate.buckets.level.copy() for gate in [*self.columns, *self.totals]]
+
+    def restore(self, levels: Sequence[Floats]) -> None:
+        """Put levels back as they were."""
+        for gate, level in zip([*self.columns, *self.totals], levels, strict=True):
+            gate.buckets.level = level.copy()
 
     # A stretch at once.
 
@@ -252,7 +267,7 @@ class Lane:
             ratio = None if demand.ceiling_ratio is None else demand.ceiling_ratio[t]
             available = [level + refill for level, refill in zip(levels, refills, strict=True)]
             for k, gate in enumerate(self.columns):
-                caps[k][t] = self._cap(gate, demand.units[t], ratio, available[k], demand.quantum)
+                caps[k][t] = self._cap(gate, demand.units[t], ratio, available[k] - gate.buckets.floor, demand.quantum)
             give = served[t] = _least([cap[t] for cap in caps])
             for k, gate in enumerate(self.columns):
                 cost = give if ratio is None or not gate.by_ceiling else floor_grains(give * ratio)
@@ -264,6 +279,7 @@ class Lane:
     def _walk_scalars(self, columns: Ints, demand: Demand, tick_s: float) -> tuple[Verdict, list[Floats]]:
         """`_walk` for a few columns behind one gate: plain numbers are then quicker than arrays of so few."""
         gate = self.columns[0]
+        floor = gate.buckets.floor
         refills, depths, levels = gate.buckets.refill(tick_s), gate.buckets.depth, gate.buckets.level[columns]
         served = np.empty_like(demand.units)
         for k, column in enumerate(columns.tolist()):
@@ -271,9 +287,9 @@ class Lane:
             quantum = float(demand.quantum[k])
             row = []
             for asked in demand.units[:, k].tolist():
-                room = level + refill
+                room = level + refill - floor
                 give = asked if asked <= room else room // quantum * quantum if quantum else room
-                level = room - give
+                level = room - give + floor
                 if level > depth:
                     level = depth
                 row.append(give)
@@ -314,7 +330,7 @@ class Lane:
         """The total gate with the least room, if it has less than is wanted."""
         least: tuple[Gate, float] | None = None
         for gate in self.totals:
-            room = float(gate.buckets.level[0] + gate.buckets.refill(tick_s)[0])
+            room = float(gate.buckets.level[0] + gate.buckets.refill(tick_s)[0]) - gate.buckets.floor
             if max(room, 0.0) < wanted and (least is None or room < least[1]):
                 least = (gate, room)
         return least

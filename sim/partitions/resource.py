@@ -60,6 +60,7 @@ class Resource:
     warm_per_s : warm throughput per dimension; it only rises (F-WARM-1).
     observed : what the control plane may look at, per dimension.
     has_grown : whether anything has been stored since second 0.
+    backlog_units : write units that an index takes on before it pushes back on its table (F-GSI-5); 0 for a table.
     version : grows with every split, so that whoever keeps shares of the partitions knows when to make them anew.
     """
 
@@ -75,6 +76,7 @@ class Resource:
     version: int = 0
     has_grown: bool = False
     stored_loads: tuple[Load, ...] = ((even(), 1.0),)
+    backlog_units: float = 0.0
 
     def __post_init__(self) -> None:
         count = len(self.partitions)
@@ -87,6 +89,7 @@ class Resource:
                 capacity=self.capacity[dimension],
                 partitions=count,
                 calibration=self.calibration,
+                backlog_units=self.backlog_units if dimension is Dimension.WRITE else 0.0,
             )
             for dimension in Dimension
         }

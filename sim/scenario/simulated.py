@@ -57,17 +57,8 @@ def _retries_batches(traffic: Traffic) -> bool:
 
 _OPEN_LOOP = "give the pattern a rate"
 _REQUEST_LEVEL = 'level = "request" simulates it'
-_WITHOUT_INDEXES = "run with --without-indexes to leave out global secondary indexes and what reads them"
 _WITHOUT_AUTOSCALING = "run with --without-autoscaling: capacity then stays as provisioned"
-_WITHOUT_LOCAL_INDEX = (
-    "a local index stays with --without-indexes: leave the pattern out, or let it read the table (no index)"
-)
 _ONE_PAGE = "pages = 1 simulates one page per request"
-
-
-def _cure_of_index(scenario: Scenario, name: str) -> str:
-    is_local = any(lsi.name == name for lsi in scenario.table.lsi)
-    return _WITHOUT_LOCAL_INDEX if is_local else _WITHOUT_INDEXES
 
 
 NOT_YET: tuple[NotYet, ...] = (
@@ -103,7 +94,6 @@ NOT_YET: tuple[NotYet, ...] = (
             "retry_unprocessed",
         )
     ),
-    NotYet(path="traffic[].index", applies=_is_set, what="reading an index", cure=_cure_of_index),
     NotYet(path="traffic[].scatter", applies=_is_set, cure="leave it out, and multiply the rate by its values"),
     NotYet(
         path="traffic[].segments",
@@ -129,7 +119,6 @@ NOT_YET: tuple[NotYet, ...] = (
         cure=_WITHOUT_AUTOSCALING,
     ),
     NotYet(path="table.collection_bytes", applies=_is_set, cure="leave it out"),
-    NotYet(path="table.gsi", what="a global secondary index", cure=_WITHOUT_INDEXES),
     NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
     NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),

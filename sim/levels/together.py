@@ -1,0 +1,380 @@
+"""Requests that need several tokens at once, at the flow level: transactions, writes with index entries, and retries beside them.
+
+A request passes when every lane that it meets admits it, and a refused one takes tokens nowhere. So each partition sees only what the
+others let pass, and what is refused comes back in part within the same tick: one fixed point per tick, in the shares that the partitions
+admit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.keyspace.domain import Floats
+from sim.levels.cohorts import Cohorts, Tally
+from sim.levels.demand import Joint
+from sim.levels.moving import Flow, Moving
+from sim.names import Limit
+from sim.partitions.bucket import floor_grains, grains
+from sim.partitions.lane import Lane, Offer, Verdict
+
+_PLAIN_ROUNDS = 4  # before steps are shortened
+_ROUNDS_MAX = 80  # of the quick approach; what it leaves open is settled by bisection
+_SWEEPS_MAX = 20
+_HALVINGS = 40
+_PRECISION = 1e-8  # of a share of admitted attempts
+
+
+@dataclass(frozen=True)
+class LaneOutcome:
+    """What became of one lane: the verdict over all its columns, and the units that reached it, ticks × columns."""
+
+    verdict: Verdict
+    reached: Floats
+
+
+@dataclass(frozen=True)
+class Together:
+    """A stretch settled tick by tick.
+
+    Attributes
+    ----------
+    lanes : per lane.
+    attempts : for each leg its attempts, retries included, with their index entries.
+    tallies : for each leg, None where it does not retry.
+    """
+
+    lanes: list[LaneOutcome]
+    attempts: list[Moving]
+    tallies: list[Tally | None]
+
+
+def joint_groups(moving: Sequence[Moving], owners: Sequence[object]) -> list[list[int]]:
+    """Indexes of the legs that belong to one transaction, by owner."""
+    groups: dict[int, list[int]] = {}
+    for k, (m, owner) in enumerate(zip(moving, owners, strict=True)):
+        if m.flow.joint is Joint.ALL:
+            groups.setdefault(id(owner), []).append(k)
+    return list(groups.values())
+
+
+def settle_together(
+    lanes: Mapping[str, Lane],
+    moving: Sequence[Moving],
+    groups: Sequence[Sequence[int]],
+    cohorts: Sequence[Cohorts | None],
+    passable: Sequence[Floats],
+    first: int,
+    tick_s: float,
+) -> Together:
+    """Serve a stretch tick by tick; scarce units go to all attempts alike.
+
+    Parameters
+    ----------
+    lanes : the lanes that the legs and their index entries meet, by resource.
+    moving : the legs with their first attempts.
+    groups : for each transaction the indexes of its legs.
+    cohorts : for each leg what is on its way to return, None where it does not retry.
+    passable : for each leg 1 or 0 by partition: whether an attempt of it could ever pass there.
+    first : number of the first tick.
+    """
+    ticks, columns = moving[0].counts.shape
+    flows = [m.flow for m in moving]
+    shape = [len(lane.columns[0].buckets.level) for lane in lanes.values()]
+    reached = [np.zeros((ticks, width)) for width in shape]
+    served = [np.zeros((ticks, width)) for width in shape]
+    refused: list[dict[Limit, Floats]] = [{} for _ in lanes]
+    attempts = [np.zeros((ticks, columns)) for _ in moving]
+    entries = [[np.zeros(cells.shape) for cells in m.entries] for m in moving]
+    tallies = [
+        None
+        if c is None
+        else Tally(
+            np.zeros(ticks), np.zeros(ticks), np.zeros(ticks), {error: np.zeros(ticks) for error in c.error.values()}
+        )
+        for c in cohorts
+    ]
+    for t in range(ticks):
+        due = [None if c is None else c.take_due(first + t, columns) for c in cohorts]
+        fresh = [np.asarray(m.counts[t], dtype=float) for m in moving]
+        dealt = [[np.asarray(cells[t], dtype=float) for cells in m.entries] for m in moving]
+        tick = _Tick(lanes, flows, fresh, dealt, due, cohorts, passable, groups, tick_s)
+        tick.balance()
+        for index, lane in enumerate(lanes.values()):
+            offer = tick.offers[index]
+            lane.take(offer.served, tick.ratios[index], tick_s)
+            reached[index][t], served[index][t] = tick.units[index], offer.served
+            for limit, amount in offer.refused.items():
+                refused[index].setdefault(limit, np.zeros((ticks, shape[index])))[t] = amount
+        for k, tally in enumerate(tallies):
+            attempts[k][t] = tick.totals[k]
+            for e, cells in enumerate(entries[k]):
+                cells[t] = tick.entries_of(k, e)
+            if tally is not None:
+                tick.close(k, tally, t, first + t)
+    outcomes = [
+        LaneOutcome(Verdict(np.arange(width), served[i], refused[i]), reached[i]) for i, width in enumerate(shape)
+    ]
+    tried = [Moving.of(flow, a, e) for flow, a, e in zip(flows, attempts, entries, strict=True)]
+    return Together(outcomes, tried, tallies)
+
+
+class _Tick:
+    """One tick's fixed point.
+
+    Attributes
+    ----------
+    admitted : for each lane the share of attempts that each of its columns admits.
+    totals : attempts of each leg by partition; ``numbered`` the same by number of the attempt, where it retries.
+    units, ratios, offers : what reaches each lane, and what it would serve of that.
+    """
+
+    def __init__(
+        self,
+        lanes: Mapping[str, Lane],
+        flows: Sequence[Flow],
+        fresh: Sequence[Floats],
+        dealt: Sequence[Sequence[Floats]],
+        due: Sequence[Floats | None],
+        cohorts: Sequence[Cohorts | None],
+        passable: Sequence[Floats],
+        groups: Sequence[Sequence[int]],
+        tick_s: float,
+    ) -> None:
+        self._lanes = list(lanes.values())
+        place = {name: index for index, name in enumerate(lanes)}
+        self._own = [place[flow.resource.name] for flow in flows]
+        self._at = [[place[entry.resource.name] for entry in flow.entries] for flow in flows]
+        self._flows = flows
+        self._fresh = fresh
+        self._dealt = dealt
+        self._due = due
+        self._cohorts = cohorts
+        self._passable = passable
+        self._group_of = {k: group for group in groups for k in group}
+        self._tick_s = tick_s
+        widths = [len(lane.columns[0].buckets.level) for lane in self._lanes]
+        self._no_quantum = [np.zeros(width) for width in widths]
+        self._weighs = [
+            any(flow.ceiling_ratio != 1.0 for flow, own in zip(flows, self._own, strict=True) if own == index)
+            for index in range(len(widths))
+        ]
+        members = [1 + len(flow.entries) for flow in flows]
+        members += [sum(flows[k].leg.items * (1 + len(flows[k].entries)) for k in group) for group in groups]
+        self._members = max(members)
+        self.admitted = [np.ones(width) for width in widths]
+        self.granted = [1.0] * len(flows)
+        self.final = [np.zeros(len(rows)) for rows in fresh]
+        self.numbered: list[Floats | None] = [None] * len(flows)
+        self.totals: list[Floats] = list(fresh)
+        self.units: list[Floats] = []
+        self.ratios: list[Floats | None] = []
+        self.offers: list[Offer] = []
+
+    # What the shares imply.
+
+    def entries_of(self, k: int, e: int) -> Floats:
+        """Index entries of a leg's attempts by partition of the index: those dealt to the first ones, and the law for the others."""
+        dealt = self._dealt[k][e]
+        if self._cohorts[k] is None:
+            return dealt
+        later = float(self.totals[k].sum()) - float(self._fresh[k].sum())
+        entry = self._flows[k].entries[e]
+        whole = float(entry.shares.sum())
+        return dealt + entry.shares * (later * entry.probability / whole if whole > 0 else 0.0)
+
+    def _admitted_here(self, k: int) -> float:
+        """Share of a leg's items that its own partitions admit."""
+        rows = self.totals[k]
+        items = float(rows.sum())
+        lost = float((rows * (1.0 - self.admitted[self._own[k]] * self._passable[k])).sum())
+        return 1.0 - lost / items if items > 0 else 1.0
+
+    def _admitted_there(self, k: int, e: int) -> float:
+        """Share of a leg's items whose index entry is admitted, or that have none."""
+        items = float(self.totals[k].sum())
+        lost = float((self.entries_of(k, e) * (1.0 - self.admitted[self._at[k][e]])).sum())
+        return 1.0 - lost / items if items > 0 else 1.0
+
+    def _shares(self) -> tuple[list[float], list[list[float]]]:
+        """For each leg the share of its items that reach its partitions, and those of its entries, because all else lets them pass."""
+        if self._members == 1:
+            return [1.0] * len(self._flows), [[] for _ in self._flows]
+        here = [self._admitted_here(k) for k in range(len(self._flows))]
+        there = [[self._admitted_there(k, e) for e in range(len(at))] for k, at in enumerate(self._at)]
+        reach, reach_entries = [], []
+        for k in range(len(self._flows)):
+            others = 1.0
+            for j in self._group_of.get(k, ()):
+                power = self._flows[j].leg.items - (1 if j == k else 0)
+                others *= (here[j] * _product(there[j])) ** power
+            reach.append(others * _product(there[k]))
+            reach_entries.append(
+                [
+                    others * here[k] * _product([s for i, s in enumerate(there[k]) if i != e])
+                    for e in range(len(there[k]))
+                ]
+            )
+        return reach, reach_entries
+
+    def passing(self, k: int) -> Floats:
+        """Share of a leg's attempts that pass as a whole, by partition."""
+        reach, _ = self._shares()
+        return np.asarray(self.admitted[self._own[k]] * self._passable[k] * reach[k])
+
+    # The fixed point.
+
+    def balance(self) -> None:
+        """Find the shares; afterwards all that hangs on them belongs together."""
+        for number in range(_ROUNDS_MAX):
+            target = self._respond()
+            change = max(float(np.abs(a - b).max()) for a, b in zip(target, self.admitted, strict=True))
+            if change < _PRECISION:
+                self.admitted = target
+                return
+            step = 1.0 if number < _PLAIN_ROUNDS or self._members == 1 else 1.0 / self._members
+            self.admitted = [
+                new if step == 1.0 else np.asarray(old ** (1.0 - step) * new**step)
+                for old, new in zip(self.admitted, target, strict=True)
+            ]
+        if self._members > 1:
+            self._bisect()
+
+    def _bisect(self) -> None:
+        """Column by column: the more it admits the more of its room is taken, so there is one share that fits."""
+        for _ in range(_SWEEPS_MAX):
+            before = [row.copy() for row in self.admitted]
+            for index in range(len(self._lanes)):
+                target = self._respond()[index]
+                for column in np.flatnonzero((target < 1.0) | (self.admitted[index] < 1.0)).tolist():
+                    self._bisect_column(index, column)
+            if max(float(np.abs(a - b).max()) for a, b in zip(before, self.admitted, strict=True)) < 10 * _PRECISION:
+                break
+        self._respond()
+
+    def _bisect_column(self, index: int, column: int) -> None:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            self.admitted[index][column] = middle
+            if float(self._respond()[index][column]) > middle:
+                low = middle
+            else:
+                high = middle
+            if high - low < _PRECISION / 10:
+                break
+        self.admitted[index][column] = (low + high) / 2
+
+    def _respond(self) -> list[Floats]:
+        """The shares that the lanes admit of what reaches them at the present shares."""
+        self._count_attempts()
+        reach, reach_entries = self._shares()
+        asked: list[list[tuple[Floats, float]]] = [[] for _ in self._lanes]
+        for k, flow in enumerate(self._flows):
+            mine = self.totals[k] * self._passable[k] * (flow.units * reach[k])
+            asked[self._own[k]].append((mine, flow.ceiling_ratio))
+            for e, entry in enumerate(flow.entries):
+                asked[self._at[k][e]].append((self.entries_of(k, e) * (entry.units * reach_entries[k][e]), 1.0))
+        self.units, self.ratios, self.offers = [], [], []
+        answer = []
+        for index, lane in enumerate(self._lanes):
+            units = (
+                floor_grains(np.sum([rows for rows, _ in asked[index]], axis=0))
+                if asked[index]
+                else self._no_quantum[index]
+            )
+            ratio = None
+            if self._weighs[index]:
+                weighed = np.sum([rows * by for rows, by in asked[index]], axis=0)
+                ratio = np.divide(weighed, units, out=np.ones_like(units), where=units > 0)
+            offer = lane.offer(units, ratio, self._no_quantum[index], self._tick_s)
+            self.units.append(units)
+            self.ratios.append(ratio)
+            self.offers.append(offer)
+            answer.append(np.divide(offer.served, units, out=np.ones_like(units), where=units > 0))
+        self._judge()
+        return answer
+
+    # Retries.
+
+    def _count_attempts(self) -> None:
+        if all(cohorts is None for cohorts in self._cohorts):
+            return
+        reach, _ = self._shares()
+        for k, cohorts in enumerate(self._cohorts):
+            if cohorts is None:
+                continue
+            rows = np.zeros((cohorts.attempts_max, len(self._fresh[k])))
+            rows[0] = self._fresh[k]
+            due = self._due[k]
+            assert due is not None, "cohorts have what is due"
+            passing = self.admitted[self._own[k]] * self._passable[k] * reach[k]
+            again = (1 - passing) * (1 - self.final[k]) * self.granted[k]
+            for n in range(1, cohorts.attempts_max):
+                rows[n] = due[n - 1] + rows[n - 1] * again * cohorts.at_once[n - 1]
+            rows = grains(rows)
+            self.numbered[k] = rows
+            self.totals[k] = rows.sum(axis=0)
+
+    def _judge(self) -> None:
+        """What share of the refusals is final, and what share of the retries the quotas grant."""
+        for k, cohorts in enumerate(self._cohorts):
+            if cohorts is None:
+                continue
+            final = np.zeros(len(self._fresh[k]))
+            index = self._own[k]
+            missing = self.units[index] - self.offers[index].served
+            for limit, amount in self.offers[index].refused.items():
+                if cohorts.final[limit]:
+                    final += np.divide(amount, missing, out=np.zeros_like(missing), where=missing > 0)
+            self.final[k] = np.minimum(final, 1.0)
+            if cohorts.quota is not None:
+                wanted, unretried, retried = self._flows_of(k)
+                have = cohorts.quota.tokens + unretried + retried * cohorts.cost
+                self.granted[k] = 1.0 if wanted * cohorts.cost <= have else have / (wanted * cohorts.cost)
+
+    def _flows_of(self, k: int) -> tuple[float, float, float]:
+        """Retries wanted, and requests served without and after a retry."""
+        rows = self.numbered[k]
+        assert rows is not None, "cohorts are numbered"
+        passing = self.passing(k)
+        refused = rows * (1 - passing) * (1 - self.final[k])
+        given = rows * passing
+        return float(refused[:-1].sum()), float(given[0].sum()), float(given[1:].sum())
+
+    def close(self, k: int, tally: Tally, t: int, tick: int) -> None:
+        """Write down what became of a leg, and send back what returns in later ticks."""
+        cohorts, rows = self._cohorts[k], self.numbered[k]
+        assert cohorts is not None, "only retries are tallied"
+        assert rows is not None, "cohorts are numbered"
+        refused = rows * (1 - self.passing(k))
+        again = refused * (1 - self.final[k]) * self.granted[k]
+        if cohorts.quota is not None:
+            wanted, unretried, retried = self._flows_of(k)
+            quota = cohorts.quota
+            left = quota.tokens + unretried + retried * cohorts.cost - wanted * self.granted[k] * cohorts.cost
+            quota.tokens = max(0.0, min(quota.capacity, left))
+        for n in range(1, cohorts.attempts_max):
+            cohorts.send_back(tick, n, again[n - 1])
+        again[-1] = 0.0
+        tally.attempts[t] = rows.sum()
+        tally.throttled[t] = grains(refused.sum(axis=1)).sum()
+        tally.succeeded[t] = tally.attempts[t] - tally.throttled[t]
+        given_up = float((refused - again).sum())
+        lost: dict[Limit, float] = {}
+        for index in dict.fromkeys([self._own[k], *self._at[k]]):
+            for limit, amount in self.offers[index].refused.items():
+                lost[limit] = lost.get(limit, 0.0) + float(amount.sum())
+        whole = sum(lost.values())
+        shares = {limit: amount / whole for limit, amount in lost.items()} if whole > 0 else {Limit.KEY_RANGE: 1.0}
+        for limit, share in shares.items():
+            tally.failed[cohorts.error[limit]][t] += float(grains(np.array(given_up * share)))
+
+
+def _product(shares: Sequence[float]) -> float:
+    product = 1.0
+    for share in shares:
+        product *= share
+    return product
