@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sim.errors import InputError
 from sim.limits import GB_BYTES
 from sim.names import Mode, TableClass
+from sim.results.breakeven import break_even_utilisation
 from sim.results.cost import (
     Bill,
     Number,
@@ -21,9 +22,7 @@ from sim.results.cost import (
     Usage,
     bill,
     bills,
-    break_even_utilisation,
     cents,
-    dax_cost,
     monthly,
     on_demand_cost,
 )
@@ -260,12 +259,6 @@ def test_a_global_table_writes_and_stores_in_every_region() -> None:  # F-PRICE-
     assert on_demand_bill(sheet=BEFORE, write_units=1_000_000, replicas=1, is_index=True).table == 2 * usd("1.25")
     assert provisioned_bill([(0, 10)], replicas=1).table == 20 * usd("0.00065")
     assert on_demand_bill(read_units=1_000_000, replicas=2).table == usd("0.125")
-
-
-def test_a_dax_cluster_costs_its_node_hours() -> None:  # F-PRICE-12
-    assert dax_cost(NOW, "dax.r5.large", 3, 2 * 3600) == 6 * usd("0.255")
-    with pytest.raises(InputError, match=r"dax\.r9\.tiny.*lists no such node"):
-        dax_cost(NOW, "dax.r9.tiny", 1, 1)
 
 
 amounts = st.integers(0, 10**9)
