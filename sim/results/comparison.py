@@ -10,11 +10,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sim.names import Mode
-from sim.results.cost import cents
+from sim.results.cost import cents, sum_of
 from sim.results.invoice import money
 from sim.results.latency import TimeHistogram
 from sim.results.outcome import Outcome
-from sim.results.phrases import amount, joined, name, percent
+from sim.results.phrases import amount, joined, name, percent, plural
 from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Variant:
     @property
     def first_month(self) -> Decimal:
         """The month with what is paid once: by this the cheapest is chosen."""
-        return self.per_month + self.once
+        return sum_of((self.per_month, self.once))
 
     @property
     def mode(self) -> str:
@@ -110,7 +110,7 @@ class Comparison:
             least = min(self.variants, key=lambda v: (v.result.throttled_fraction, v.result.failed_fraction))
             return f"None serves its traffic with at most {limit} throttled; nearest is {least.title}: {_shortfall(least)}."
         rivals = sorted((v for v in self.variants if v.serves and v is not best), key=lambda v: v.first_month)
-        equal = [v.title for v in rivals if v.first_month <= best.first_month * Decimal(1 + NEARLY_EQUAL)]
+        equal = [v.title for v in rivals if float(v.first_month) <= float(best.first_month) * (1 + NEARLY_EQUAL)]
         if not rivals:
             text = f"Only {best.title} throttles at most {limit}: {best.cost}"
         elif equal:
@@ -118,8 +118,8 @@ class Comparison:
                 f"Cheapest with at most {limit} throttled: {best.title}, {best.cost}; {joined(equal)} within 1 % of it"
             )
         else:
-            more = rivals[0].first_month - best.first_month
-            share = f" ({percent(float(more / best.first_month))})" if best.first_month else ""
+            more = sum_of((rivals[0].first_month, best.first_month.copy_negate()))
+            share = f" ({percent(float(more) / float(best.first_month))})" if best.first_month else ""
             extra = money(more, best.result.sheet.currency)
             next_one = f"the next, {rivals[0].title}, costs {extra}{share} more"
             text = f"Cheapest with at most {limit} throttled: {best.title}, {best.cost}; {next_one}"
@@ -179,7 +179,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """The verdict."""
-        return f"<Comparison of {len(self.variants)} runs: {self.verdict}>"
+        return f"<Comparison of {plural(len(self.variants), 'run')}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict and a row for each run."""

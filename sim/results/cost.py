@@ -8,7 +8,7 @@ What else stands on the bill of a run, and their sum, is in `invoice`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from itertools import pairwise
@@ -118,7 +118,7 @@ class Bill:
     @property
     def total(self) -> Decimal:
         """Units or capacity, and storage, for the run."""
-        return self.table + self.storage
+        return sum_of((self.table, self.storage))
 
 
 class Monthly(NamedTuple):
@@ -301,6 +301,12 @@ def on_demand_cost(
         tariff = _Tariff(sheet=sheet, table_class=table_class)
         charges = tariff.on_demand(Usage(read_units=read_units, write_units=write_units))
         return sum((charge.amount for charge in charges), Decimal(0))
+
+
+def sum_of(amounts: Iterable[Decimal]) -> Decimal:
+    """Amounts added up, whatever the caller has set for decimals."""
+    with localcontext(CONTEXT):
+        return sum(amounts, Decimal(0))
 
 
 def cents(amount: Decimal) -> Decimal:

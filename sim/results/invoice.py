@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from sim.names import TABLE, CostItem, Dimension
-from sim.results.cost import CONTEXT, HOUR_S, Bill, Line, Number, Usage, amount_of, bills, cents
+from sim.results.cost import CONTEXT, HOUR_S, Bill, Line, Number, Usage, amount_of, bills, cents, sum_of
 from sim.results.prices import PriceSheet
 from sim.scenario import Scenario
 
@@ -44,12 +44,12 @@ class Invoice:
     @cached_property
     def indexes(self) -> Decimal:
         """Throughput of all global secondary indexes, for the run."""
-        return sum((bill.table for name, bill in self.bills.items() if name != TABLE), Decimal(0))
+        return sum_of(bill.table for name, bill in self.bills.items() if name != TABLE)
 
     @cached_property
     def storage(self) -> Decimal:
         """Storage of the table and its indexes, for the run."""
-        return sum((bill.storage for bill in self.bills.values()), Decimal(0))
+        return sum_of(bill.storage for bill in self.bills.values())
 
     @property
     def dax(self) -> Decimal:
@@ -64,12 +64,12 @@ class Invoice:
     @property
     def once(self) -> Decimal:
         """What is paid once: warm throughput."""
-        return sum((line.amount for _, line in self.others if line.item in _ONCE), Decimal(0))
+        return sum_of(line.amount for _, line in self.others if line.item in _ONCE)
 
     @property
     def total(self) -> Decimal:
         """All of the run, with what is paid once."""
-        return self.table + self.indexes + self.storage + self.dax + self.streams + self.once
+        return sum_of((self.table, self.indexes, self.storage, self.dax, self.streams, self.once))
 
     @property
     def per_month(self) -> Decimal:
@@ -93,11 +93,11 @@ class Invoice:
         return tuple((name, line) for name, line in chain(of_resources, self.others) if line.amount or line.per_month)
 
     def _of(self, item: CostItem) -> Decimal:
-        return sum((line.amount for _, line in self.others if line.item is item), Decimal(0))
+        return sum_of(line.amount for _, line in self.others if line.item is item)
 
     def _month(self, what: str) -> Decimal:
         recurring = (line.per_month for _, line in self.others if line.item not in _ONCE)
-        return sum(chain((getattr(bill, what) for bill in self.bills.values()), recurring), Decimal(0))
+        return sum_of(chain((getattr(bill, what) for bill in self.bills.values()), recurring))
 
 
 def invoice(
