@@ -291,7 +291,7 @@ class Result(Outcome):
                     "item": str(line.item),
                     "quantity": _number(float(line.quantity)),
                     "unit": line.unit,
-                    "price": _number(float(line.price)),
+                    "price": round(float(line.price), 12),
                     "amount": _number(float(line.amount)),
                     "per_month": _number(float(line.per_month)),
                 }
