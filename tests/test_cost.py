@@ -427,6 +427,32 @@ def test_a_time_line_costs_the_sum_of_its_pieces(before: int, after: int, at_s: 
     assert abs(whole - pieces) < usd("1e-20")
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 500), st.sampled_from(Mode), rates, st.integers(0, 10**6)), min_size=1, max_size=6
+    )
+)
+def test_a_run_of_changing_modes_costs_what_its_parts_cost_apart(parts: list[tuple[int, Mode, int, int]]) -> None:
+    capacity, modes, at_s, apart = [], [], 0, Decimal(0)
+    for lasting_s, mode, write_capacity, units in parts:
+        capacity.append((at_s, write_capacity))
+        modes.append((at_s, mode))
+        at_s += lasting_s
+        apart += on_demand_bill(
+            mode=mode, write_units=units, capacity_write=[(0, write_capacity)], duration_s=lasting_s
+        ).table
+    metered = sum(units for _, mode, _, units in parts if mode is Mode.ON_DEMAND)
+    whole = on_demand_bill(
+        write_units=sum(units for *_, units in parts),
+        capacity_write=capacity,
+        modes=modes,
+        metered=Metered(write_units=metered),
+        duration_s=at_s,
+    )
+    assert abs(whole.table - apart) < usd("1e-18")
+    assert abs(sum(line.amount for line in whole.lines) - whole.total) < usd("1e-18")
+
+
 @given(rates, rates)
 def test_what_is_free_never_makes_a_bill_dearer(read: int, write: int) -> None:
     paid = provisioned_bill([(0, write)], capacity_read=[(0, read)])

@@ -255,7 +255,16 @@ warm_read = 13000
         (1200.0, 6000.0),
         (1260.0, 10_000.0),
     ]
-    recorder.events.append(EventRow(1200.0, "table", "update-table", "", "refused", error="LimitExceededException"))
+    recorder.events.append(
+        EventRow(
+            1200.0,
+            "table",
+            "update-table",
+            "write warm throughput to 50,000",
+            "refused",
+            error="LimitExceededException",
+        )
+    )
     # 6,000 − 4,500 that traffic had made; the second is ordered before the first is there: 4,000 more.
     assert warm_bought(scenario, recorder) == {("table", WRITE): 1500 + 4000, (INDEX, READ): 1000}
 
