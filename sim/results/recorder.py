@@ -198,8 +198,7 @@ class ResourceRecord:
 
     Attributes
     ----------
-    modes : (second, capacity mode in force from then on), the first at second 0; empty: the scenario's mode all along. While a resource is
-        on demand, the ``capacity`` of its lanes is a ceiling and costs nothing.
+    modes : (second, capacity mode) whenever it changed, the first at second 0.
     """
 
     def __init__(self, grid: TimeGrid) -> None:

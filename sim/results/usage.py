@@ -48,7 +48,10 @@ def usages(
 
 
 def modes_of(scenario: Scenario, record: ResourceRecord) -> list[tuple[float, Mode]]:
-    """Capacity mode in force from each moment on; the scenario's where nothing else was recorded."""
+    """Capacity mode in force from each moment on; the scenario's where nothing was recorded.
+
+    While a resource is on demand the recorded capacity of its lanes is a ceiling, and costs nothing.
+    """
     return record.modes or [(0.0, scenario.table.mode)]
 
 
