@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import decimal
+import io
 import tomllib
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import sim
 from sim.errors import InputError
@@ -17,6 +19,7 @@ from sim.names import CostItem, Dimension, Mode
 from sim.results.invoice import check_prices, money
 from sim.results.prices import load_sheet, parse_sheet
 from sim.results.recorder import EventRow, Recorder, TimeGrid
+from sim.results.report import print_report
 from sim.results.result import Result
 from sim.results.usage import shard_seconds, usages, warm_bought
 
@@ -311,3 +314,22 @@ def test_the_parts_of_a_run_s_bill_are_in_its_json_and_in_its_report() -> None:
         ("table", "warm write throughput", "units/s"),
     ]
     assert np.isclose(cost["lines"][1]["per_month"], 0.25)
+
+
+def test_the_report_says_what_a_month_is_made_of_and_when_it_had_both_modes() -> None:
+    keys = "warm_write = 14000\nstorage_bytes = 107374182400"
+    scenario = sim.with_overrides(scenario_of('mode = "on-demand"', table_keys=keys), [("duration", "60")])
+    result = sim.run(scenario)
+    # As UpdateTable would have recorded it: provisioned for the first half.
+    record = result.table
+    record.modes = [(0.0, Mode.PROVISIONED), (30.0, Mode.ON_DEMAND)]
+    for lane in record.lanes.values():
+        lane.capacity = [(0.0, 10.0), (30.0, 4000.0)]
+    raw = io.StringIO()
+    print_report(result, Console(file=raw, width=80))
+    flowing = " ".join(raw.getvalue().split())
+    bill = result.bill
+    assert f"Cost of a month as run, in both modes, {money(bill.per_month)} · on demand" in flowing
+    assert "once $6.50 for warm throughput" in flowing
+    of_table = money(bill.bills["table"].per_month - 25)
+    assert f"made up of storage $25.00 · table {of_table}" in flowing
