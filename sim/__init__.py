@@ -7,11 +7,13 @@ key throttles, when and why.
 from __future__ import annotations
 
 from sim.errors import InputError, Problem, ScenarioError
+from sim.results.comparison import Comparison, compare
 from sim.results.result import Result
 from sim.run import run
 from sim.scenario import Gsi, Lsi, Scenario, Table, Traffic, dump, from_dict, json_schema, load, loads, with_overrides
 
 __all__ = [
+    "Comparison",
     "Gsi",
     "InputError",
     "Lsi",
@@ -21,6 +23,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "Traffic",
+    "compare",
     "dump",
     "from_dict",
     "json_schema",

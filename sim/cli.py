@@ -60,6 +60,11 @@ RUN_EXAMPLES = """Examples:
   ddbsim run orders.toml --set table.write_capacity=200 --seed 3 --json --fail-over 1%
 
   ddbsim run orders.toml --level request --log attempts.csv"""
+COMPARE_EXAMPLES = """Examples:
+
+  ddbsim compare on-demand.toml provisioned.toml autoscaled.toml
+
+  ddbsim compare before.toml after.toml --max-throttled 0.1% --json"""
 IMPORT_EXAMPLES = (
     "Reads CloudFormation and SAM templates, describe-table output, create-table input, CSV traces and YCSB workload files; "
     "which of them a file is, is told by what stands in it."
@@ -198,6 +203,16 @@ FailOverOption = Annotated[
     ),
 ]
 
+MaxThrottledOption = Annotated[
+    str,
+    typer.Option(
+        "--max-throttled",
+        metavar="SHARE",
+        help="Only a run that throttles at most this share of its attempts, and fails at most this share of its requests, may be called "
+        "the cheapest: 1% or 0.01.",
+    ),
+]
+
 
 @app.command(epilog=RUN_EXAMPLES)
 @_answers
@@ -252,11 +267,12 @@ def run(
     _fail_over(limit, [(str(file), result)])
 
 
-@app.command()
+@app.command(epilog=COMPARE_EXAMPLES)
 @_answers
 def compare(
     files: FilesArgument,
     as_json: JsonOption = False,
+    max_throttled: MaxThrottledOption = "1%",
     settings: SetOption = None,
     seed: SeedOption = None,
     level: LevelOption = None,
@@ -265,8 +281,10 @@ def compare(
     without_autoscaling: WithoutAutoscalingOption = False,
     no_progress: NoProgressOption = False,
 ) -> None:
-    """Run scenarios and show them side by side."""
+    """Run scenarios, show throttles, latency and bills side by side, and say which is the cheapest that serves its traffic."""
     limit = _share(fail_over)
+    most = _share(max_throttled, "--max-throttled")
+    assert most is not None
     scenarios: list[Scenario] = []
     problems: list[Problem] = []
     for file in files:
@@ -278,17 +296,19 @@ def compare(
         raise ScenarioError(problems)
     results = [_run(scenario, show_progress=not no_progress) for scenario in scenarios]
     labelled = list(zip(_labels(files), results, strict=True))
+    from sim.results.comparison import compare as compare_runs
+
+    comparison = compare_runs(dict(labelled), max_throttled=most, by_title=True)
     with _printing():
         if as_json:
-            runs = [
-                {"file": str(file), "label": label, "result": result.to_dict()}
-                for file, (label, result) in zip(files, labelled, strict=True)
-            ]
-            _print_json({"format": 1, "runs": runs})
+            said = comparison.to_dict()
+            for one, file, (_, result) in zip(said["runs"], files, labelled, strict=True):
+                one |= {"file": str(file), "result": result.to_dict()}
+            _print_json({"format": 1, **said})
         else:
             from sim.results.report import print_comparison
 
-            print_comparison(labelled, _console())
+            print_comparison(comparison, _console())
     _fail_over(limit, labelled)
 
 
@@ -433,7 +453,7 @@ def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _share(text: str | None) -> float | None:
+def _share(text: str | None, option: str = "--fail-over") -> float | None:
     if text is None:
         return None
     try:
@@ -441,7 +461,7 @@ def _share(text: str | None) -> float | None:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise _wrong("--fail-over", "must be a share: from 0% to 100%, or from 0 to 1", value=text)
+        raise _wrong(option, "must be a share: from 0% to 100%, or from 0 to 1", value=text)
     return share
 
 

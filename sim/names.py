@@ -106,6 +106,24 @@ class TableClass(StrEnum):
     STANDARD_IA = "standard-ia"
 
 
+class CostItem(StrEnum):
+    """What stands on a bill, in its order."""
+
+    READ_CAPACITY = "read capacity"
+    WRITE_CAPACITY = "write capacity"
+    REPLICATED_WRITE_CAPACITY = "replicated write capacity"
+    RESERVED_READ_CAPACITY = "reserved read capacity"
+    RESERVED_WRITE_CAPACITY = "reserved write capacity"
+    READ_UNITS = "read units"
+    WRITE_UNITS = "write units"
+    REPLICATED_WRITE_UNITS = "replicated write units"
+    STORAGE = "storage"
+    DAX = "DAX nodes"
+    STREAM_READS = "stream reads"
+    WARM_READ = "warm read throughput"
+    WARM_WRITE = "warm write throughput"
+
+
 PRICE_SHEETS = ("us-east-1", "us-east-1-2024-10")  # those that come along; a test holds them equal to the files
 
 

@@ -22,7 +22,7 @@ from sim.names import TABLE, Dimension, Level, Mode, index_resource
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
-from sim.results.cost import bill
+from sim.results.invoice import check_prices
 from sim.results.log import AttemptLog
 from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
@@ -144,22 +144,7 @@ def check(scenario: Scenario) -> PriceSheet:
         message = f"{grid.ticks:,} ticks and {grid.periods:,} periods × {of_all:,} partitions would take {needed_bytes / 2**30:.1f} GB"
         hint = "a longer period or tick, a shorter duration or fewer partitions need less"
         raise ScenarioError([Problem(source="scenario", path="period", message=message, hint=hint)])
-    bill(  # what the sheet cannot price is said now, not after the run
-        sheet=sheet,
-        table_class=scenario.table.table_class,
-        mode=scenario.table.mode,
-        read_units=0,
-        write_units=0,
-        capacity_read=[(0.0, 0.0)],
-        capacity_write=[(0.0, 0.0)],
-        duration_s=scenario.duration,
-        storage_bytes=0,
-        replicas=scenario.table.replicas,
-        month_hours=scenario.cost.month_hours,
-        free_tier=scenario.cost.free_tier,
-        reserved_read=scenario.cost.reserved_read,
-        reserved_write=scenario.cost.reserved_write,
-    )
+    check_prices(scenario, sheet)  # what the sheet cannot price is said now, not after the run
     return sheet
 
 

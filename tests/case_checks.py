@@ -68,6 +68,7 @@ class Check:
     ----------
     metric : a name in `METRICS`.
     bound, value : one of `BOUNDS` and its operand, as the file has them; ``order`` names variants.
+    item : line of the bill that ``charged_units`` counts.
     window_s : part of the run, on edges of the result's periods; None: all of it.
     measured : the published figure, a number or words; None outside of ``measured/``.
     misses : why the simulation does not meet it; then it must not, so that the reason goes when it does.
@@ -83,6 +84,7 @@ class Check:
     after_s: float = 0.0
     divided_by: float = 1.0
     attributes: Mapping[str, int] | None = None
+    item: str | None = None
     measured: float | str | None = None
     misses: str = ""
     departs: str = ""
@@ -302,6 +304,36 @@ def outcome(seen: Seen) -> str:
     return ", ".join(sorted(failure["error"] for failure in seen.result["failures"])) or "ok"
 
 
+def month(seen: Seen, mode: str) -> float:
+    """The traffic kept up for a month in a mode, in the sheet's currency."""
+    return float(seen.result["cost"]["per_month"][mode]) / seen.check.divided_by
+
+
+def cheaper(seen: Seen) -> str:
+    """The mode in which the month costs less."""
+    months = seen.result["cost"]["per_month"]
+    return min(("provisioned", "on-demand"), key=lambda mode: float(months[mode]))
+
+
+def charged_units(seen: Seen) -> float:
+    """Units on the lines of the bill for one kind of them."""
+    lines = [line for line in seen.result["cost"]["lines"] if line["item"] == seen.check.item]
+    assert all(line["unit"] == "million units" for line in lines), seen.check.item
+    return sum(float(line["quantity"]) for line in lines) * 1_000_000
+
+
+def storage_month(seen: Seen) -> float:
+    """What is stored, kept for a month."""
+    lines = seen.result["cost"]["lines"]
+    return sum(float(line["per_month"]) for line in lines if line["item"] == "storage")
+
+
+def utilisation(seen: Seen, dimension: str) -> float:
+    """Consumed units as a share of what the capacity gives."""
+    given = seen.table(f"capacity_{dimension}") * seen.series["period_s"]
+    return seen.table(f"consumed_{dimension}_units") / given
+
+
 METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "throttled_fraction": lambda seen: _ratio(seen.traffic("throttled"), seen.traffic("attempts")),
     "throttled_item_fraction": lambda seen: _ratio(
@@ -329,9 +361,17 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "consumed_read_per_s": lambda seen: seen.table("consumed_read_units") / seen.seconds,
     "consumed_write_per_s": lambda seen: seen.table("consumed_write_units") / seen.seconds,
     "consumed_write_units": lambda seen: seen.table("consumed_write_units"),
-    "read_utilisation": lambda seen: (
-        seen.table("consumed_read_units") / (seen.table("capacity_read") * seen.series["period_s"])
-    ),
+    "read_utilisation": lambda seen: utilisation(seen, "read"),
+    "write_utilisation": lambda seen: utilisation(seen, "write"),
+    "utilisation": lambda seen: max(utilisation(seen, "read"), utilisation(seen, "write")),
+    "provisioned_usd_month": lambda seen: month(seen, "provisioned"),
+    "on_demand_usd_month": lambda seen: month(seen, "on-demand"),
+    "saving_fraction": lambda seen: 1 - month(seen, "on-demand") / month(seen, "provisioned"),
+    "cheaper": cheaper,
+    "throughput_usd": lambda seen: seen.result["cost"]["table"],
+    "storage_usd_month": storage_month,
+    "requests_per_usd": lambda seen: seen.traffic("succeeded") / seen.result["cost"]["table"],
+    "charged_units": charged_units,
     "read_units_per_request": lambda seen: units_per_request(seen, "read"),
     "write_units_per_request": lambda seen: units_per_request(seen, "write"),
     "item_bytes": lambda seen: math.nan,  # needs no run: see `measure`

@@ -64,15 +64,12 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], No
         def report(result: Any, console: Any) -> None:
             console.print(f"report of {result.document}")
 
-        def comparison(labelled: Any, console: Any) -> None:
-            console.print(" and ".join(label for label, _ in labelled))
-
         def picture(result: Any, path: Path) -> None:
             path.write_bytes(b"picture")
 
         fakes: dict[str, dict[str, Any]] = {
             "sim.run": {"run": run, "check": lambda scenario: None},
-            "sim.results.report": {"print_report": report, "print_comparison": comparison},
+            "sim.results.report": {"print_report": report},
             "sim.results.plots": {"save_run": picture},
         }
         for name, members in fakes.items():
@@ -228,18 +225,49 @@ def test_requests_that_fail_without_a_throttle_pass_the_limit(file: Path) -> Non
     assert "100.000% of requests failed (most with ValidationException), over the limit of 1.000%" in result.stderr
 
 
-@pytest.mark.usefixtures("engine")
 def test_compare_shows_all_or_tells_what_is_wrong_in_each(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(MINIMAL)
-    assert "orders and other" in ddbsim("compare", file, other).stdout
+    assert ddbsim("compare", file, other).stdout.split()[:2] == ["orders", "other"]
     runs = json.loads(ddbsim("compare", file, other, "--json", "--set", "seed=9").stdout)["runs"]
-    assert [(run["file"], run["result"]["seed"]) for run in runs] == [(str(file), 9), (str(other), 9)]
+    assert [(run["file"], run["label"], run["result"]["seed"]) for run in runs] == [
+        (str(file), "orders", 9),
+        (str(other), "other", 9),
+    ]
     other.write_text("format = 2")
     result = ddbsim("compare", file, other, tmp_path / "third.toml")
     assert result.exit_code == 2
     assert "other.toml: format" in result.stderr
     assert "third.toml: no such file" in result.stderr
+
+
+def test_compare_names_the_cheapest_that_throttles_less_than_it_may(file: Path, tmp_path: Path) -> None:
+    small, large = tmp_path / "small.toml", tmp_path / "large.toml"
+    for path, capacity in (
+        (small, 60),
+        (large, 120),
+    ):  # of 100 writes a second, so that 40 % are refused once the burst is spent
+        path.write_text(
+            MINIMAL.replace(
+                'mode = "on-demand"', f'mode = "provisioned"\nread_capacity = 1\nwrite_capacity = {capacity}'
+            )
+            .replace('"GetItem"', '"PutItem"')
+            .replace("[table]", "[table]\nburst_at_start = 0", 1)
+        )
+    strict = json.loads(ddbsim("compare", small, large, "--json").stdout)
+    lax = json.loads(ddbsim("compare", small, large, "--json", "--max-throttled", "45%").stdout)
+    assert [strict["cheapest"], lax["cheapest"]] == ["large", "small"]
+    assert [run["serves"] for run in strict["runs"]] == [False, True]
+    assert [run["serves"] for run in lax["runs"]] == [True, True]
+    assert (strict["max_throttled"], lax["max_throttled"]) == (0.01, 0.45)
+    assert strict["runs"][1]["per_month"] == round((120 * 0.00065 + 0.00013) * 730, 2)
+    assert (
+        "Cheapest with at most 45 % throttled: small"
+        in ddbsim("compare", small, large, "--max-throttled", "45%").stdout
+    )
+    wrong = ddbsim("compare", small, large, "--max-throttled", "few")
+    assert wrong.exit_code == 2
+    assert "--max-throttled: must be a share" in wrong.stderr
 
 
 def test_a_fault_of_the_program_exits_with_one_and_shows_where_on_wish(file: Path, engine: Any) -> None:

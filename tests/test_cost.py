@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.limits import GB_BYTES
-from sim.names import Mode, TableClass
+from sim.names import CostItem, Mode, TableClass
+from sim.results.breakeven import break_even_utilisation, dax_break_even_per_s
 from sim.results.cost import (
     Bill,
+    Metered,
+    Modes,
     Number,
     Timeline,
     Usage,
     bill,
     bills,
-    break_even_utilisation,
     cents,
-    dax_cost,
     monthly,
     on_demand_cost,
 )
@@ -80,6 +81,55 @@ def test_a_sparse_index_saves_storage() -> None:  # row S-SPARSE: 10 GB, an inde
         return sum((part.on_demand for part in parts), Decimal(0))
 
     assert (storage(1), storage(10)) == (usd("2.75"), usd("5.00"))
+
+
+# Row S-DECIDE and row S-DAX.
+
+
+def test_peak_to_average_of_three_and_a_half_is_where_provisioning_for_the_peak_stops_to_pay() -> None:
+    share = break_even_utilisation(NOW, STANDARD)
+    for peak_to_average, dearer in ((usd("3.4"), "on demand"), (usd("3.5"), "provisioned"), (4, "provisioned")):
+        month = monthly(
+            sheet=NOW, table_class=STANDARD, write_capacity=1000, write_per_s=Decimal(1000) / peak_to_average
+        )
+        assert (month.on_demand > month.provisioned) == (dearer == "on demand"), peak_to_average
+    assert usd("3.46") < 1 / share.write < usd("3.47")
+
+
+def test_three_nodes_of_the_guide_pay_off_at_about_1260_reads_a_second() -> None:
+    guide = parse_sheet(GUIDE, source="guide.toml", name="guide")
+    assert cents(guide.node_hour("dax.r5.large") * 3 * 730) == usd("481.80")  # "$482 a month"
+    each = {"node_type": "dax.r5.large", "nodes": 3, "hit_fraction": usd("0.95")}
+    at_one_unit = dax_break_even_per_s(guide, STANDARD, units_per_read=1, **each)  # type: ignore[arg-type]  # passed through
+    assert round(at_one_unit) == 1245  # either month for both sides: 0.66 / (3600 × 0.155e-6 × 0.95)
+    assert round(at_one_unit * 730 / 720) == 1262  # the guide's figure: nodes of 730 hours against reads of 720
+    # What a cache serves are eventually consistent reads of half a unit, so it takes twice as many.
+    assert round(dax_break_even_per_s(guide, STANDARD, **each)) == 2490  # type: ignore[arg-type]  # passed through
+
+
+def test_a_cluster_at_list_price_needs_3579_reads_a_second() -> None:  # 3 × 0.255 / (3600 × 0.125e-6 × 0.95 × 0.5)
+    per_s = dax_break_even_per_s(NOW, STANDARD, node_type="dax.r5.large", nodes=3, hit_fraction=usd("0.95"))
+    assert round(per_s) == 3579
+    saved = on_demand_cost(NOW, STANDARD, read_units=per_s * usd("0.95") * usd("0.5") * 3600)
+    assert abs(saved - 3 * usd("0.255")) < usd("1e-20")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"hit_fraction": 0}, "hit_fraction"),
+        ({"hit_fraction": 1.1}, "hit_fraction"),
+        ({"units_per_read": 0}, "units_per_read"),
+    ],
+)
+def test_a_break_even_of_nothing_is_refused(wrong: dict[str, Number], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        dax_break_even_per_s(NOW, STANDARD, **{"node_type": "dax.r5.large", "nodes": 1, "hit_fraction": 1, **wrong})  # type: ignore[arg-type]  # passed through
+
+
+def test_a_node_that_the_sheet_does_not_list_is_refused() -> None:
+    with pytest.raises(InputError, match=r"dax\.r9\.tiny.*lists no such node"):
+        NOW.node_hour("dax.r9.tiny")
 
 
 # Cases.
@@ -208,6 +258,71 @@ def test_a_provisioned_month_is_the_run_kept_up() -> None:
     assert made.per_month_provisioned == 40 * usd("0.00065") * 730
 
 
+def test_auto_scaled_capacity_costs_its_steps_and_not_its_average_of_samples() -> None:
+    # 10 min of 50, 20 of 100, 30 of 80 write units: 500 + 2,000 + 2,400 unit minutes are 4,900 / 60 unit-hours; 5 read units for an hour.
+    steps = [(0, 50), (600, 100), (1800, 80)]
+    made = provisioned_bill(steps, capacity_read=[(0, 5)])
+    assert made.table == (usd("4900") * usd("0.00065") + 300 * usd("0.00013")) / 60
+    assert made.per_month == made.per_month_provisioned == made.table * 730
+    read, write = made.lines
+    assert (read.item, read.quantity, read.unit, read.price) == (
+        CostItem.READ_CAPACITY,
+        5,
+        "unit-hours",
+        usd("0.00013"),
+    )
+    assert (write.item, write.amount) == (CostItem.WRITE_CAPACITY, made.table - read.amount)
+
+
+# A mode that changes: each part is billed by its own.
+
+
+def switched_bill(modes: Modes, **more: object) -> Bill:
+    """An hour with 100 write units/s provisioned where it is so; 3.6 million write units, a third of them in the first half."""
+    return on_demand_bill(
+        mode=Mode.PROVISIONED,
+        write_units=3_600_000,
+        capacity_write=[(0, 100), (1800, 4000)],
+        modes=modes,
+        **more,
+    )
+
+
+def test_a_mode_that_changes_is_billed_part_by_part() -> None:
+    half = [(0, Mode.PROVISIONED), (1800, Mode.ON_DEMAND)]
+    made = switched_bill(half, metered=Metered(write_units=2_400_000), needed_write_per_s=1500)
+    capacity, units = 50 * usd("0.00065"), usd("2.4") * usd("0.625")
+    assert made.table == capacity + units
+    assert made.per_month == (capacity + units) * 730
+    assert [(line.item, line.amount) for line in made.lines] == [
+        (CostItem.WRITE_CAPACITY, capacity),
+        (CostItem.WRITE_UNITS, units),
+    ]
+    assert made.per_month_on_demand == usd("3.6") * usd("0.625") * 730
+    # On demand the 4,000 are a ceiling: the provisioned month is charged for what was needed there, and for one read unit.
+    assert made.per_month_provisioned == ((50 + 750) * usd("0.00065") + usd("0.5") * usd("0.00013")) * 730
+
+
+def test_a_mode_that_never_changes_is_billed_as_if_it_were_not_recorded() -> None:
+    for mode in Mode:
+        given = {"mode": mode, "write_units": 1_000_000, "capacity_write": [(0, 7)], "needed_write_per_s": 9}
+        assert on_demand_bill(**given, modes=[(0, mode)]) == on_demand_bill(**given), mode
+
+
+def test_a_reservation_is_paid_all_through_a_run_that_was_provisioned_for_a_part() -> None:
+    half = [(0, Mode.PROVISIONED), (1800, Mode.ON_DEMAND)]
+    paid = switched_bill(half, metered=Metered(), reserved_write=100).table
+    fee = 100 * (usd("0.000128") + usd("1.50") / 8760)
+    assert abs(paid - fee) < usd("1e-20")  # it covers all that was provisioned
+
+
+def test_modes_that_change_need_what_was_metered() -> None:
+    with pytest.raises(ValueError, match="metered is needed"):
+        switched_bill([(0, Mode.ON_DEMAND), (60, Mode.PROVISIONED)])
+    with pytest.raises(ValueError, match="modes begins at second 0"):
+        switched_bill([(60, Mode.PROVISIONED)])
+
+
 def test_on_demand_capacity_lines_are_ceilings_and_cost_nothing() -> None:
     made = on_demand_bill(capacity_read=[(0, 12_000)], capacity_write=[(0, 4_000)], read_units=2_000_000)
     assert made.table == usd("0.25")
@@ -262,12 +377,6 @@ def test_a_global_table_writes_and_stores_in_every_region() -> None:  # F-PRICE-
     assert on_demand_bill(read_units=1_000_000, replicas=2).table == usd("0.125")
 
 
-def test_a_dax_cluster_costs_its_node_hours() -> None:  # F-PRICE-12
-    assert dax_cost(NOW, "dax.r5.large", 3, 2 * 3600) == 6 * usd("0.255")
-    with pytest.raises(InputError, match=r"dax\.r9\.tiny.*lists no such node"):
-        dax_cost(NOW, "dax.r9.tiny", 1, 1)
-
-
 amounts = st.integers(0, 10**9)
 rates = st.integers(0, 10_000)
 
@@ -316,6 +425,32 @@ def test_a_time_line_costs_the_sum_of_its_pieces(before: int, after: int, at_s: 
         + provisioned_bill([(0, after)], duration_s=3600 - at_s).table
     )
     assert abs(whole - pieces) < usd("1e-20")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 500), st.sampled_from(Mode), rates, st.integers(0, 10**6)), min_size=1, max_size=6
+    )
+)
+def test_a_run_of_changing_modes_costs_what_its_parts_cost_apart(parts: list[tuple[int, Mode, int, int]]) -> None:
+    capacity, modes, at_s, apart = [], [], 0, Decimal(0)
+    for lasting_s, mode, write_capacity, units in parts:
+        capacity.append((at_s, write_capacity))
+        modes.append((at_s, mode))
+        at_s += lasting_s
+        apart += on_demand_bill(
+            mode=mode, write_units=units, capacity_write=[(0, write_capacity)], duration_s=lasting_s
+        ).table
+    metered = sum(units for _, mode, _, units in parts if mode is Mode.ON_DEMAND)
+    whole = on_demand_bill(
+        write_units=sum(units for *_, units in parts),
+        capacity_write=capacity,
+        modes=modes,
+        metered=Metered(write_units=metered),
+        duration_s=at_s,
+    )
+    assert abs(whole.table - apart) < usd("1e-18")
+    assert abs(sum(line.amount for line in whole.lines) - whole.total) < usd("1e-18")
 
 
 @given(rates, rates)
@@ -373,6 +508,20 @@ def provisioned_bill_of(table_class: TableClass, without_reserved: bool = False)
 
 # Price sheets.
 
+GUIDE = """
+currency = "USD"
+date = 2025-01-01
+source = "the guide's own figures"
+[standard]
+read_per_million = 0.155
+write_per_million = 0.78
+read_capacity_hour = 0.00013
+write_capacity_hour = 0.00065
+storage_gb_month = 0.25
+[dax]
+"dax.r5.large" = 0.22
+"""
+
 OWN = """
 currency = "EUR"
 date = 2026-01-01
@@ -420,6 +569,9 @@ def test_prices_are_those_of_the_facts(shared: Path) -> None:
     assert NOW.of(IA).write_capacity_hour == known["F-PRICE-7.wcu_hour_ia"]
     assert now.storage_gb_month == known["F-PRICE-8.storage"]
     assert before.replicated_write_capacity_hour == known["F-PRICE-11.rwcu_hour_old"]
+    assert now.warm_write_once == known["F-PRICE-15.warm_wcu"]
+    assert NOW.stream_prices().read_per_100k == known["F-PRICE-14.streams_per_100k"]
+    assert NOW.stream_prices().free_reads_month == known["F-PRICE-14.streams_free"]
     assert NOW.dax["dax.r5.large"] == known["F-PRICE-12.dax_r5_large"]
 
 
@@ -431,7 +583,9 @@ def test_a_sheet_of_one_s_own_by_path(tmp_path: Path) -> None:
     prices = sheet.of(STANDARD)
     assert isinstance(prices, ClassPrices)
     assert prices.replicated_write_per_million == prices.write_per_million
+    assert (prices.warm_read_once, prices.warm_write_once) == (prices.read_capacity_hour, prices.write_capacity_hour)
     assert sheet.free_tier.storage_gb == 0
+    assert sheet.streams is None
     with pytest.raises(InputError, match="mine: standard-ia: the price sheet lacks this table class"):
         on_demand_cost(sheet, IA, read_units=1)
 
@@ -474,6 +628,7 @@ def test_a_sheet_that_is_no_text(tmp_path: Path) -> None:
         ("[standard]", "standard = 5\n[standard-ia]", "standard", "is a section"),
         ("[standard]", "[free_tier]\nread_capacity = -1\n[standard]", "free_tier.read_capacity", "at least 0"),
         ("[standard]", '[dax]\n"dax.r5.large" = -1\n[standard]', "dax.dax.r5.large", "at least 0"),
+        ("[standard]", "[streams]\nfree_reads_month = 1\n[standard]", "streams.read_per_100k", "is needed"),
         ("[standard]", "[reserved]\nread_upfront = 1\n[standard]", "reserved.write_upfront", "is needed"),
     ],
 )

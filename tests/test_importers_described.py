@@ -67,6 +67,7 @@ def test_a_described_table_with_measured_sizes() -> None:
             }
         ],
     }
+    assert tomllib.loads(text)["cost"] == {"warm_bought": False}  # it may have grown, which costs nothing
     assert tomllib.loads(text)["fields"]["device"] == {"kind": "uniform", "count": 1000}
     assert "# item_bytes = 500  # TableSizeBytes / ItemCount = 50,000,000 / 100,000" in text
     assert 'mode = "provisioned"  # no BillingModeSummary, which means provisioned' in text
@@ -125,6 +126,7 @@ def test_a_create_table_input() -> None:
         "streams": False,
     }
     assert "an input of create-table" in text
+    assert "cost" not in tomllib.loads(text)  # what is asked for is paid
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

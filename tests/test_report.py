@@ -10,6 +10,7 @@ import pytest
 from explained_runs import SCENARIOS, run_of
 from rich.console import Console
 
+import sim
 from sim import Result
 from sim.names import SplitReason
 from sim.results.cost import cents
@@ -33,8 +34,12 @@ def printed(result: Result, width: int, *, encoding: str = "utf-8") -> str:
 
 def compared(names: list[str], width: int, *, encoding: str = "utf-8") -> str:
     paper, raw = console(width, encoding=encoding)
-    print_comparison([(name, run_of(name)) for name in names], paper)
+    print_comparison(sim.compare({name: run_of(name) for name in names}, by_title=True), paper)
     return raw.getvalue().decode(encoding)
+
+
+def cells_of(text: str) -> dict[str, list[str]]:
+    return {line[:20].strip(): line[20:].split() for line in text.splitlines()}
 
 
 def line_with(text: str, *words: str) -> str:
@@ -164,28 +169,40 @@ def test_names_are_not_read_as_markup_and_lose_their_control_characters() -> Non
 
 def test_the_comparison_marks_the_best_of_each_measure() -> None:
     text = compared(["one-item", "mostly-idle", "flash-sale"], 100)
-    cells = {line[:20].strip(): line[20:].split() for line in text.splitlines()}
+    cells = cells_of(text)
     throttled = percent(run_of("flash-sale").throttled_fraction).split()
     assert cells["throttled"] == ["33", "%", "0", "%", "*", *throttled]
     assert cells["first throttle"] == [f"{run_of('one-item').first_throttle_s:.0f}s", "never", "*", "10m"]
     assert cells["partitions"] == ["4", "1", "4", "→", f"{run_of('flash-sale').table.partition_counts[-1][1]}"]
-    assert cells["month, provisioned"] == [month("one-item")[1], "$332.15", "*", month("flash-sale")[1]]
+    assert cells["mode"] == ["on", "demand", "provisioned", "on", "demand"]
+    assert cells["a month, as run"] == [month("one-item")[0], "$332.15", "*", month("flash-sale")[0]]
+    assert cells["if provisioned"] == [month("one-item")[1], "$332.15", month("flash-sale")[1]]
+    assert "latency p50" not in cells  # no run knows it
+    assert "and once" not in cells  # nothing is paid once
 
 
 def test_a_run_that_refuses_its_traffic_is_never_the_cheapest() -> None:
     runs = ["one-item", "flash-sale-warmed", "flash-sale"]
     assert float(month("one-item")[0][1:].replace(",", "")) < float(month("flash-sale-warmed")[0][1:].replace(",", ""))
     text = compared(runs, 120)
-    assert line_with(text, "month, on demand").split()[3:] == [
-        month("one-item")[0],
-        month("flash-sale-warmed")[0],
-        "*",
-        month("flash-sale")[0],
-    ]
-    assert "the cheapest only among those that throttle less than 1 %" in " ".join(text.split())
-    none = compared(["one-item", "flash-sale"], 120)
-    assert "*" not in line_with(none, "month, on demand")
-    assert "none may be called the cheapest" in " ".join(none.split())
+    assert cells_of(text)["a month, as run"] == [month(runs[0])[0], month(runs[1])[0], "*", month(runs[2])[0]]
+    assert cells_of(text)["and once"] == ["-", "$7.15", "-"]  # 11,000 write units/s more than the 4,000 it would have
+    assert f"Only flash-sale-warmed throttles at most 1 %: {month(runs[1])[0]} a month and $7.15 once" in " ".join(
+        text.split()
+    )
+    none = " ".join(compared(["one-item", "flash-sale"], 120).split())
+    assert "*" not in line_with(compared(["one-item", "flash-sale"], 120), "a month, as run")
+    least = percent(run_of("flash-sale").throttled_fraction)
+    assert f"None serves its traffic with at most 1 % throttled; nearest is flash-sale: throttles {least}." in none
+
+
+def test_latencies_and_what_throttled_stand_beside_the_bill() -> None:
+    result = run_of("retry-storm")
+    text = compared(["retry-storm", "calm"], 120)
+    times = result.traffic["put"].latency
+    assert times is not None
+    assert cells_of(text)["latency p99"] == [*lasting(times.percentile_s(0.99) or 0).split(), "*", "-"]
+    assert cells_of(text)["attempts throttled"][:1] == count(result.throttled).split()[:1]
 
 
 def test_the_comparison_says_why_each_run_throttles() -> None:
@@ -196,10 +213,10 @@ def test_the_comparison_says_why_each_run_throttles() -> None:
 
 def test_columns_have_titles_where_those_tell_runs_apart_and_file_names_elsewhere() -> None:
     paper, raw = console(120)
-    print_comparison([("a", run_of("flash-sale")), ("b", run_of("odd-names"))], paper)
+    print_comparison(sim.compare({"a": run_of("flash-sale"), "b": run_of("odd-names")}, by_title=True), paper)
     assert "Flash sale" in raw.getvalue().decode()
     paper, raw = console(120)
-    print_comparison([("first", run_of("flash-sale")), ("second", run_of("flash-sale"))], paper)
+    print_comparison(sim.compare({"first": run_of("flash-sale"), "second": run_of("flash-sale")}, by_title=True), paper)
     assert raw.getvalue().decode().split()[:2] == ["first", "second"]
 
 
@@ -212,7 +229,11 @@ def test_many_runs_are_compared_one_to_a_row() -> None:
 
 
 def test_equal_runs_have_no_best() -> None:
-    assert compared(["calm", "calm"], 80).count("*") == 1  # the footnote's own
+    paper, raw = console(80)
+    print_comparison(sim.compare({"one": run_of("calm"), "other": run_of("calm")}), paper)
+    text = raw.getvalue().decode()
+    assert text.count("*") == 1  # the footnote's own
+    assert "other within 1 % of it" in " ".join(text.split())
 
 
 def test_a_sparkline_is_blank_for_nothing_alone() -> None:

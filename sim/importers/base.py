@@ -92,6 +92,7 @@ class TableDraft:
     form : what kind of file it was, with its article, for the header.
     place : where in the file the table stands, or "".
     attribute_types : S, N or B of the attributes whose type the file gives.
+    warm_is_found : the file says how warm the table is, not how warm somebody asked for it to be.
     not_taken : names of the settings that the file has and nobody read.
     remarks : sentences about what was met, left out or decided; they go into the header.
     """
@@ -110,6 +111,7 @@ class TableDraft:
     storage_bytes: Taken[int] | None = None
     item_bytes: Taken[int] | None = None
     item_count: Taken[int] | None = None
+    warm_is_found: bool = False
     not_taken: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 

@@ -145,6 +145,7 @@ def read_described_table(document: object, *, source: str, wanted: str | None, w
         storage_bytes=read_size(table),
         item_bytes=mean_bytes(table, "TableSizeBytes"),
         item_count=item_count,
+        warm_is_found=described,
         remarks=tuple(remarks),
     )
     return dataclasses.replace(draft, not_taken=settings(table.unread()))

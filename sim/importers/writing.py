@@ -131,6 +131,7 @@ def write_scenario(
         "",
         *_table_lines(table, fields),
         *_account_lines(table),
+        *_cost_lines(table),
         *_traffic_lines(table, traffic, fields, example=example),
     ]
     return "\n".join(lines) + "\n"
@@ -412,6 +413,16 @@ def _account_lines(table: TableDraft) -> Iterator[str]:
                 lines.append(_line(f"{scope}_{side}", str(needed), why))
     if lines:
         yield from ("", "[account]", *lines)
+
+
+def _cost_lines(table: TableDraft) -> Iterator[str]:
+    """What keeps the warm throughput that a table was found with off the bill: it grows by itself, too, and then costs nothing."""
+    throughputs = [table.throughput, *(index.throughput for index in table.indexes)]
+    if table.warm_is_found and any(one.warm_read or one.warm_write for one in throughputs):
+        yield from ("", "[cost]")
+        yield _line(
+            "warm_bought", "false", "guess: the table's warm throughput grew with its traffic; true puts it on the bill"
+        )
 
 
 # Traffic

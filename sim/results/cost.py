@@ -1,21 +1,22 @@
-"""What a run costs, and what the same traffic would cost in a month: decimal arithmetic over a dated price sheet.
+"""What the throughput and the storage of a table and its indexes cost: decimal arithmetic over a dated price sheet.
 
 Amounts are exact decimals in the sheet's currency; `cents` alone rounds, half up, and is for reports. Capacity is a time line
 ``[(at_s, units per second), …]`` from second 0, each value in force until the next, and is charged by the second; AWS charges by the hour.
+What else stands on the bill of a run, and their sum, is in `invoice`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sim.errors import InputError, Problem
 from sim.limits import GB_BYTES, PROVISIONED_MIN_UNITS
-from sim.names import Mode, TableClass
+from sim.names import CostItem, Mode, TableClass
 from sim.results.prices import PriceSheet
 
 MILLION = 1_000_000
@@ -24,11 +25,14 @@ RESERVED_TERM_HOURS = 365 * 24  # F-PRICE-10: one year
 MONTH_HOURS = 730  # contract, [cost]
 
 # Our own context: a result must not hang on what the caller has set for decimals elsewhere.
-_CONTEXT = Context(prec=28)
+CONTEXT = Context(prec=28)
 
 Number = int | float | Decimal
 Timeline = Sequence[tuple[Number, Number]]
+Modes = Sequence[tuple[Number, Mode]]
 _Steps = list[tuple[Decimal, Decimal]]
+_ModeSteps = list[tuple[Decimal, Mode]]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +46,11 @@ class Usage:
         further region (F-TTL-1).
     capacity_read, capacity_write : provisioned capacity in force; ignored on demand.
     storage_bytes : held, on average over the run, overhead included (`units.storage_bytes`, F-UNIT-16).
-    needed_read_per_s, needed_write_per_s : provisioned capacity that would have carried the run (say, its highest
-        average of a minute, rounded up): what the provisioned month of an on-demand run is charged for, one unit at least (F-PROV-1).
+    needed_read_per_s, needed_write_per_s : provisioned capacity that would have carried the run, or its parts on demand (say, the
+        highest average of a minute, rounded up): what the provisioned month is charged for there, one unit at least (F-PROV-1).
     is_index : a GSI, whose writes are ordinary ones in all regions of a global table (inferred).
+    modes : mode in force from each moment on, the first at second 0. Empty: the mode of the bill all along.
+    metered : what was consumed while on demand, needed where ``modes`` has both; None: all, or none, as the mode is.
     """
 
     read_units: Number = 0
@@ -56,6 +62,36 @@ class Usage:
     needed_read_per_s: Number = 0
     needed_write_per_s: Number = 0
     is_index: bool = False
+    modes: Modes = ()
+    metered: Metered | None = None
+
+
+class Metered(NamedTuple):
+    """Units consumed while a table or index was on demand, of the kinds that `Usage` tells apart."""
+
+    read_units: Number = 0
+    write_units: Number = 0
+    ttl_write_units: Number = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line of a bill: a quantity at a price.
+
+    Attributes
+    ----------
+    quantity : charged in the run, beyond what is free, in ``unit``.
+    price : of one unit.
+    amount : quantity × price, for the run.
+    per_month : the same kept up for a month; of what is paid once, the same amount.
+    """
+
+    item: CostItem
+    quantity: Decimal
+    unit: str
+    price: Decimal
+    amount: Decimal
+    per_month: Decimal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,19 +102,23 @@ class Bill:
     ----------
     table : units or capacity, for the run.
     storage : for the run.
+    per_month : the run as it was, modes and capacity steps and all, kept up for a month, with storage.
     per_month_provisioned, per_month_on_demand : the same traffic kept up for a month in either mode, with storage. The
         provisioned month of a provisioned run is its own capacity; of an on-demand run, the capacity it needed.
+    lines : what the run is charged for, storage last; nothing that costs nothing.
     """
 
     table: Decimal
     storage: Decimal
+    per_month: Decimal
     per_month_provisioned: Decimal
     per_month_on_demand: Decimal
+    lines: tuple[Line, ...]
 
     @property
     def total(self) -> Decimal:
         """Units or capacity, and storage, for the run."""
-        return self.table + self.storage
+        return sum_of((self.table, self.storage))
 
 
 class Monthly(NamedTuple):
@@ -86,13 +126,6 @@ class Monthly(NamedTuple):
 
     provisioned: Decimal
     on_demand: Decimal
-
-
-class BreakEven(NamedTuple):
-    """Share of provisioned capacity in use above which it is cheaper than paying per request."""
-
-    read: Decimal
-    write: Decimal
 
 
 def bills(
@@ -132,7 +165,7 @@ def bills(
     """
     if replicas < 0:
         raise ValueError(f"replicas is at least 0, not {replicas}")
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         run_s = _positive(duration_s, "duration_s")
         month_s = _positive(month_hours, "month_hours") * HOUR_S
         tariff = _Tariff(
@@ -140,22 +173,28 @@ def bills(
             table_class=table_class,
             regions=1 + replicas,
             free_tier=free_tier,
-            reserved_read=_amount(reserved_read, "reserved_read"),
-            reserved_write=_amount(reserved_write, "reserved_write"),
+            reserved_read=amount_of(reserved_read, "reserved_read"),
+            reserved_write=amount_of(reserved_write, "reserved_write"),
         )
-        # Everything is summed over the run first and divided last, so that whole cents stay whole.
+        span = _Span(run_s, month_s)
+        modes = [_mode_steps(usage, mode) for usage in usages]
+        as_run = _joined(
+            tariff.provisioned([_masked(u, steps) for u, steps in zip(usages, modes, strict=True)], run_s, modes),
+            [tariff.on_demand(_metered(u, steps)) for u, steps in zip(usages, modes, strict=True)],
+        )
         on_demand = [tariff.on_demand(usage) for usage in usages]
-        carrying = usages if mode is Mode.PROVISIONED else [_carried(usage) for usage in usages]
-        provisioned = tariff.provisioned(carrying, run_s)
-        storage_month = tariff.storage_month(usages)
+        provisioned = tariff.provisioned([_carried(u, steps) for u, steps in zip(usages, modes, strict=True)], run_s)
+        storage = [span.stored(held) for held in tariff.storage(usages)]
         return [
             Bill(
-                table=hours_price / HOUR_S if mode is Mode.PROVISIONED else units_price,
-                storage=stored * run_s / month_s,
-                per_month_provisioned=hours_price * month_s / (run_s * HOUR_S) + stored,
-                per_month_on_demand=units_price * month_s / run_s + stored,
+                table=sum((charge.amount for charge in charges), Decimal(0)),
+                storage=stored.amount,
+                per_month=span.month_of(charges) + stored.per_month,
+                per_month_provisioned=span.month_of(of_capacity) + stored.per_month,
+                per_month_on_demand=span.month_of(of_units) + stored.per_month,
+                lines=tuple(line for line in (*map(span.line, charges), stored) if line.amount),
             )
-            for hours_price, units_price, stored in zip(provisioned, on_demand, storage_month, strict=True)
+            for charges, of_capacity, of_units, stored in zip(as_run, provisioned, on_demand, storage, strict=True)
         ]
 
 
@@ -174,6 +213,8 @@ def bill(
     needed_write_per_s: Number = 0,
     ttl_write_units: Number = 0,
     is_index: bool = False,
+    modes: Modes = (),
+    metered: Metered | None = None,
     replicas: int = 0,
     month_hours: Number = MONTH_HOURS,
     free_tier: bool = False,
@@ -191,6 +232,8 @@ def bill(
         needed_read_per_s=needed_read_per_s,
         needed_write_per_s=needed_write_per_s,
         is_index=is_index,
+        modes=modes,
+        metered=metered,
     )
     (only,) = bills(
         [usage],
@@ -254,51 +297,26 @@ def on_demand_cost(
     sheet: PriceSheet, table_class: TableClass, *, read_units: Number = 0, write_units: Number = 0
 ) -> Decimal:
     """What so many units cost on demand in one region (F-PRICE-1 to F-PRICE-4)."""
-    with localcontext(_CONTEXT):
+    with localcontext(CONTEXT):
         tariff = _Tariff(sheet=sheet, table_class=table_class)
-        return tariff.on_demand(Usage(read_units=read_units, write_units=write_units))
+        charges = tariff.on_demand(Usage(read_units=read_units, write_units=write_units))
+        return sum((charge.amount for charge in charges), Decimal(0))
 
 
-def dax_cost(sheet: PriceSheet, node_type: str, nodes: int, duration_s: Number) -> Decimal:
-    """What a DAX cluster costs over a run (F-PRICE-12).
-
-    Parameters
-    ----------
-    node_type : AWS's name, ``"dax.r5.large"``.
-    nodes : at least 0.
-
-    Raises
-    ------
-    InputError
-        The sheet does not list the node type.
-    """
-    if node_type not in sheet.dax:
-        message = f"the price sheet lists no such node; it has {', '.join(sheet.dax) or 'none'}"
-        raise InputError([Problem(source=sheet.name, path=f"dax.{node_type}", message=message)])
-    with localcontext(_CONTEXT):
-        return sheet.dax[node_type] * _amount(nodes, "nodes") * _amount(duration_s, "duration_s") / HOUR_S
-
-
-def break_even_utilisation(sheet: PriceSheet, table_class: TableClass) -> BreakEven:
-    """Share of provisioned capacity in use at which both modes cost the same: 29 % for Standard today, 14 % before (F-PRICE-22).
-
-    Above it provisioned capacity is cheaper; more than 1 would mean that it never is.
-    """
-    prices = sheet.of(table_class)
-    with localcontext(_CONTEXT):
-        read = prices.read_capacity_hour * MILLION / (HOUR_S * prices.read_per_million)
-        write = prices.write_capacity_hour * MILLION / (HOUR_S * prices.write_per_million)
-    return BreakEven(read, write)
+def sum_of(amounts: Iterable[Decimal]) -> Decimal:
+    """Amounts added up, whatever the caller has set for decimals."""
+    with localcontext(CONTEXT):
+        return sum(amounts, Decimal(0))
 
 
 def cents(amount: Decimal) -> Decimal:
     """An amount for a report: two decimals, half up."""
-    return amount.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP, context=_CONTEXT)
+    return amount.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP, context=CONTEXT)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Tariff:
-    """What applies to a table and its indexes alike. Its methods run in `_CONTEXT`."""
+    """What applies to a table and its indexes alike. Its methods run in `CONTEXT`."""
 
     sheet: PriceSheet
     table_class: TableClass
@@ -307,43 +325,52 @@ class _Tariff:
     reserved_read: Decimal = Decimal(0)
     reserved_write: Decimal = Decimal(0)
 
-    def on_demand(self, usage: Usage) -> Decimal:
-        """Price of the units of the run."""
+    def on_demand(self, usage: Usage) -> list[_Charge]:
+        """The units of a run."""
         prices = self.sheet.of(self.table_class)
-        write_price = prices.replicated_write_per_million if self._replicated(usage) else prices.write_per_million
-        writes = _amount(usage.write_units, "write_units") * self.regions
-        writes += _amount(usage.ttl_write_units, "ttl_write_units") * (self.regions - 1)
-        return (_amount(usage.read_units, "read_units") * prices.read_per_million + writes * write_price) / MILLION
+        is_replicated = self._replicated(usage)
+        writes = amount_of(usage.write_units, "write_units") * self.regions
+        writes += amount_of(usage.ttl_write_units, "ttl_write_units") * (self.regions - 1)
+        return [
+            _Charge(CostItem.READ_UNITS, amount_of(usage.read_units, "read_units"), prices.read_per_million, MILLION),
+            _Charge(CostItem.REPLICATED_WRITE_UNITS, writes, prices.replicated_write_per_million, MILLION)
+            if is_replicated
+            else _Charge(CostItem.WRITE_UNITS, writes, prices.write_per_million, MILLION),
+        ]
 
-    def provisioned(self, usages: Sequence[Usage], run_s: Decimal) -> list[Decimal]:
-        """Price of the capacity of the run, times an hour in seconds: unit seconds at the price of unit hours."""
+    def provisioned(
+        self, usages: Sequence[Usage], run_s: Decimal, modes: Sequence[_ModeSteps] | None = None
+    ) -> list[list[_Charge]]:
+        """The capacity of a run, in unit seconds; a reservation unless ``modes`` say that nothing was ever provisioned."""
         prices = self.sheet.of(self.table_class)
         free_read: _Steps = [(Decimal(0), self._free("read_capacity") + self.reserved_read)]
         free_write: _Steps = [(Decimal(0), self._free("write_capacity") + self.reserved_write)]
         totals = []
         for usage in usages:
             read_s, free_read = _beyond(_steps(usage.capacity_read, "capacity_read"), free_read, run_s)
-            total = read_s * prices.read_capacity_hour
+            charges = [_Charge(CostItem.READ_CAPACITY, read_s, prices.read_capacity_hour, HOUR_S)]
             capacity_write = _steps(usage.capacity_write, "capacity_write")
             whole_s, _ = _beyond(capacity_write, [(Decimal(0), Decimal(0))], run_s)
             if self._replicated(usage):
-                total += whole_s * self.regions * prices.replicated_write_capacity_hour
+                price = prices.replicated_write_capacity_hour
+                charges.append(_Charge(CostItem.REPLICATED_WRITE_CAPACITY, whole_s * self.regions, price, HOUR_S))
             else:
                 write_s, free_write = _beyond(capacity_write, free_write, run_s)
-                total += (write_s + whole_s * (self.regions - 1)) * prices.write_capacity_hour
-            totals.append(total)
-        if totals:
-            totals[0] += self._reservation_hour() * run_s
+                write_s += whole_s * (self.regions - 1)
+                charges.append(_Charge(CostItem.WRITE_CAPACITY, write_s, prices.write_capacity_hour, HOUR_S))
+            totals.append(charges)
+        if totals and (modes is None or any(mode is Mode.PROVISIONED for steps in modes for _, mode in steps)):
+            totals[0] += self._reservation(run_s)
         return totals
 
-    def storage_month(self, usages: Sequence[Usage]) -> list[Decimal]:
-        """Price of a month of storage in all regions."""
+    def storage(self, usages: Sequence[Usage]) -> list[tuple[Decimal, Decimal]]:
+        """Bytes that are charged in all regions, and the price of a GB-month."""
         price = self.sheet.of(self.table_class).storage_gb_month
         free_bytes = self._free("storage_gb") * GB_BYTES
         totals = []
         for usage in usages:
-            held = _amount(usage.storage_bytes, "storage_bytes")
-            totals.append(max(Decimal(0), held - free_bytes) * self.regions * price / GB_BYTES)
+            held = amount_of(usage.storage_bytes, "storage_bytes")
+            totals.append((max(Decimal(0), held - free_bytes) * self.regions, price))
             free_bytes = max(Decimal(0), free_bytes - held)
         return totals
 
@@ -356,10 +383,10 @@ class _Tariff:
         amount: Decimal = getattr(self.sheet.free_tier, what)
         return amount
 
-    def _reservation_hour(self) -> Decimal:
-        """Price of the reservation per hour, its upfront part spread over the term."""
+    def _reservation(self, run_s: Decimal) -> list[_Charge]:
+        """What is reserved, used or not, its upfront part spread over the term."""
         if not self.reserved_read and not self.reserved_write:
-            return Decimal(0)
+            return []
         if self.table_class is not TableClass.STANDARD:
             message = "reserved capacity is for Standard tables only"
             raise InputError([Problem(source=self.sheet.name, path="cost.reserved", message=message)])
@@ -369,16 +396,113 @@ class _Tariff:
             raise InputError([Problem(source=self.sheet.name, path="reserved", message=message)])
         read = prices.read_capacity_hour + prices.read_upfront / RESERVED_TERM_HOURS
         write = prices.write_capacity_hour + prices.write_upfront / RESERVED_TERM_HOURS
-        return self.reserved_read * read + self.reserved_write * write
+        return [
+            _Charge(CostItem.RESERVED_READ_CAPACITY, self.reserved_read * run_s, read, HOUR_S),
+            _Charge(CostItem.RESERVED_WRITE_CAPACITY, self.reserved_write * run_s, write, HOUR_S),
+        ]
 
 
-def _carried(usage: Usage) -> Usage:
-    """The same usage on the provisioned capacity that it needed."""
+class _Charge(NamedTuple):
+    """A quantity in units of which ``per`` make one that has a price. Divided last, so that whole cents stay whole."""
+
+    item: CostItem
+    quantity: Decimal
+    price: Decimal
+    per: int
+
+    @property
+    def amount(self) -> Decimal:
+        return self.quantity * self.price / self.per
+
+
+class _Span(NamedTuple):
+    """A run and the month for which it stands."""
+
+    run_s: Decimal
+    month_s: Decimal
+
+    def month_of(self, charges: Sequence[_Charge]) -> Decimal:
+        """What the charges of the run come to when they are kept up for a month."""
+        whole = sum(
+            (charge.quantity * charge.price * (MILLION * HOUR_S // charge.per) for charge in charges), Decimal(0)
+        )
+        return whole * self.month_s / (self.run_s * MILLION * HOUR_S)
+
+    def line(self, charge: _Charge) -> Line:
+        """A charge as a line of the bill."""
+        return Line(
+            item=charge.item,
+            quantity=charge.quantity / charge.per,
+            unit="unit-hours" if charge.per == HOUR_S else "million units",
+            price=charge.price,
+            amount=charge.amount,
+            per_month=self.month_of([charge]),
+        )
+
+    def stored(self, held: tuple[Decimal, Decimal]) -> Line:
+        """Bytes held all through the run as a line of the bill."""
+        charged_bytes, price = held
+        return Line(
+            item=CostItem.STORAGE,
+            quantity=charged_bytes * self.run_s / (GB_BYTES * self.month_s),
+            unit="GB-months",
+            price=price,
+            amount=charged_bytes * price / GB_BYTES * self.run_s / self.month_s,
+            per_month=charged_bytes * price / GB_BYTES,
+        )
+
+
+def _joined(first: Sequence[list[_Charge]], second: Sequence[list[_Charge]]) -> list[list[_Charge]]:
+    return [[*one, *other] for one, other in zip(first, second, strict=True)]
+
+
+def _mode_steps(usage: Usage, mode: Mode) -> _ModeSteps:
+    """Modes over time, and what they ask of the rest of a usage."""
+    if not usage.modes:
+        return [(Decimal(0), mode)]
+    steps = [(amount_of(at_s, "modes"), each) for at_s, each in usage.modes]
+    _check_order([at_s for at_s, _ in steps], "modes")
+    if usage.metered is None and len({each for _, each in steps}) > 1:
+        raise ValueError("modes change, so metered is needed: what was consumed while on demand")
+    return steps
+
+
+def _masked(usage: Usage, modes: _ModeSteps) -> Usage:
+    """The same usage with its capacity where it was provisioned, and none where it was on demand."""
     return replace(
         usage,
-        capacity_read=((0, max(usage.needed_read_per_s, PROVISIONED_MIN_UNITS)),),
-        capacity_write=((0, max(usage.needed_write_per_s, PROVISIONED_MIN_UNITS)),),
+        capacity_read=_where(modes, _steps(usage.capacity_read, "capacity_read"), [(Decimal(0), Decimal(0))]),
+        capacity_write=_where(modes, _steps(usage.capacity_write, "capacity_write"), [(Decimal(0), Decimal(0))]),
     )
+
+
+def _metered(usage: Usage, modes: _ModeSteps) -> Usage:
+    """The same usage with what was consumed on demand alone."""
+    given = usage.metered
+    if given is None:
+        is_on_demand = modes[0][1] is Mode.ON_DEMAND
+        given = Metered(usage.read_units, usage.write_units, usage.ttl_write_units) if is_on_demand else Metered()
+    return replace(
+        usage, read_units=given.read_units, write_units=given.write_units, ttl_write_units=given.ttl_write_units
+    )
+
+
+def _carried(usage: Usage, modes: _ModeSteps) -> Usage:
+    """The same usage on its own capacity where it was provisioned, and on what it needed where it was on demand."""
+    least = Decimal(PROVISIONED_MIN_UNITS)
+    read = max(amount_of(usage.needed_read_per_s, "needed_read_per_s"), least)
+    write = max(amount_of(usage.needed_write_per_s, "needed_write_per_s"), least)
+    return replace(
+        usage,
+        capacity_read=_where(modes, _steps(usage.capacity_read, "capacity_read"), [(Decimal(0), read)]),
+        capacity_write=_where(modes, _steps(usage.capacity_write, "capacity_write"), [(Decimal(0), write)]),
+    )
+
+
+def _where(modes: _ModeSteps, provisioned: _Steps, on_demand: _Steps) -> _Steps:
+    """One time line while provisioned and another one while on demand."""
+    times = sorted({at_s for steps in (modes, provisioned, on_demand) for at_s, _ in steps})
+    return [(at_s, _at(provisioned if _at(modes, at_s) is Mode.PROVISIONED else on_demand, at_s)) for at_s in times]
 
 
 def _beyond(capacity: _Steps, free: _Steps, run_s: Decimal) -> tuple[Decimal, _Steps]:
@@ -394,7 +518,7 @@ def _beyond(capacity: _Steps, free: _Steps, run_s: Decimal) -> tuple[Decimal, _S
     return charged, left
 
 
-def _at(steps: _Steps, at_s: Decimal) -> Decimal:
+def _at(steps: Sequence[tuple[Decimal, _T]], at_s: Decimal) -> _T:
     """Value in force; of two changes in one moment the later one."""
     return steps[bisect_right(steps, at_s, key=lambda step: step[0]) - 1][1]
 
@@ -402,17 +526,27 @@ def _at(steps: _Steps, at_s: Decimal) -> Decimal:
 def _steps(timeline: Timeline, name: str) -> _Steps:
     if not timeline:
         return [(Decimal(0), Decimal(0))]
-    steps = [(_amount(at_s, name), _amount(units, name)) for at_s, units in timeline]
-    if steps[0][0] != 0:
-        raise ValueError(f"{name} begins at second 0, not at {timeline[0][0]}")
-    for (before_s, _), (after_s, _) in pairwise(steps):
-        if after_s < before_s:
-            raise ValueError(f"{name} runs backwards from second {before_s} to {after_s}")
+    steps = [(amount_of(at_s, name), amount_of(units, name)) for at_s, units in timeline]
+    _check_order([at_s for at_s, _ in steps], name)
     return steps
 
 
-def _amount(value: Number, name: str) -> Decimal:
-    """A number as the decimal that it is written as."""
+def _check_order(times: Sequence[Decimal], name: str) -> None:
+    if times[0] != 0:
+        raise ValueError(f"{name} begins at second 0, not at {times[0]}")
+    for before_s, after_s in pairwise(times):
+        if after_s < before_s:
+            raise ValueError(f"{name} runs backwards from second {before_s} to {after_s}")
+
+
+def amount_of(value: Number, name: str) -> Decimal:
+    """A number as the decimal that it is written as.
+
+    Raises
+    ------
+    ValueError
+        It is negative or no number.
+    """
     amount = value if isinstance(value, Decimal) else Decimal(str(value))
     if not amount.is_finite() or amount < 0:
         raise ValueError(f"{name} is a finite number of at least 0, not {value}")
@@ -420,7 +554,7 @@ def _amount(value: Number, name: str) -> Decimal:
 
 
 def _positive(value: Number, name: str) -> Decimal:
-    amount = _amount(value, name)
+    amount = amount_of(value, name)
     if not amount:
         raise ValueError(f"{name} is above 0")
     return amount

@@ -34,9 +34,11 @@ from sim.results.bottleneck import (
     resource_words,
     value_at,
 )
+from sim.results.breakeven import break_even_utilisation
 from sim.results.causes import because, between_words, sentences_of, split_relief_s
-from sim.results.cost import break_even_utilisation, cents
+from sim.results.invoice import money
 from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
+from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
@@ -268,7 +270,7 @@ def _retries(result: Outcome, traffic: Traffic) -> Iterator[str]:
 
 
 def _low_utilisation(result: Outcome) -> Iterator[str]:
-    if result.scenario.table.mode is not Mode.PROVISIONED:
+    if any(mode is Mode.ON_DEMAND for _, mode in modes_of(result.scenario, result.table)):
         return
     used: list[str] = []
     for dimension, lane in result.table.lanes.items():
@@ -281,8 +283,8 @@ def _low_utilisation(result: Outcome) -> Iterator[str]:
     if not used:
         return
     even = break_even_utilisation(result.sheet, result.scenario.table.table_class)
-    bill = result.bill
-    provisioned, on_demand = f"${cents(bill.per_month_provisioned):,}", f"${cents(bill.per_month_on_demand):,}"
+    bill, currency = result.bill, result.sheet.currency
+    provisioned, on_demand = money(bill.per_month_provisioned, currency), money(bill.per_month_on_demand, currency)
     if bill.per_month_on_demand < bill.per_month_provisioned:
         costs = f"kept up for a month it costs {provisioned}, and on demand {on_demand}"
     else:

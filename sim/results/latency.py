@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sim.keyspace.domain import Floats
@@ -33,6 +35,16 @@ class TimeHistogram:
         self._bins += np.bincount(np.minimum(place.astype(np.int64), _BINS - 1), minlength=_BINS)
         self.count += len(seconds)
         self.most_s = max(self.most_s, float(seconds.max()))
+
+    @classmethod
+    def merged(cls, parts: Iterable[TimeHistogram]) -> TimeHistogram:
+        """All durations of several histograms in one."""
+        whole = cls()
+        for part in parts:
+            whole._bins += part._bins
+            whole.count += part.count
+            whole.most_s = max(whole.most_s, part.most_s)
+        return whole
 
     def percentile_s(self, fraction: float) -> float | None:
         """The duration that ``fraction`` of all stay below; None where there are none."""

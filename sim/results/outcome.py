@@ -10,12 +10,12 @@ from importlib import metadata
 import numpy as np
 
 from sim.keyspace.domain import Floats
-from sim.names import PAGED_OPERATIONS, TABLE, Dimension, ErrorName, Limit, Mode, Operation, reason
-from sim.results.cost import Bill, bill
+from sim.names import PAGED_OPERATIONS, TABLE, Dimension, ErrorName, Limit, reason
+from sim.results.invoice import Invoice, invoice
 from sim.results.prices import PriceSheet
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid, TrafficRecord
+from sim.results.usage import shard_seconds, usages, warm_bought
 from sim.scenario import Scenario
-from sim.units import item_write_units
 
 HOT_KEYS_MAX = 20
 
@@ -218,14 +218,7 @@ class Outcome:
 
     def per_second(self, per_tick: Floats) -> Floats:
         """A per-tick series as units per second: whole seconds where a tick is shorter, else the tick's mean."""
-        tick_s = self.grid.tick_s
-        if tick_s >= 1:
-            widths = np.full(len(per_tick), tick_s)
-            widths[-1] = self.grid.duration_s - (len(per_tick) - 1) * tick_s  # the last tick may be shorter
-            return np.asarray(per_tick / widths, dtype=np.float64)
-        per = round(1 / tick_s)
-        padded = np.concatenate([per_tick, np.zeros(-len(per_tick) % per)])
-        return np.asarray(padded.reshape(-1, per).sum(axis=1), dtype=np.float64)
+        return self.grid.per_second(per_tick)
 
     def per_period(self, per_tick: Floats) -> Floats:
         """A per-tick series summed over the periods of the result."""
@@ -256,62 +249,34 @@ class Outcome:
         return _fraction(first, first + again) or 1.0
 
     @cached_property
-    def bill(self) -> Bill:
-        """What the table costs: for the run, and kept up for a month in either mode."""
-        lanes = self.table.lanes
-        return self._bill({d: float(lane.consumed_units.sum()) for d, lane in lanes.items()})
+    def bill(self) -> Invoice:
+        """What the run costs, and kept up for a month as it was and in either mode."""
+        return self._bill(None)
 
     @cached_property
-    def bill_of_all(self) -> Bill:
-        """What the table would cost if it served all that was offered."""
+    def bill_of_all(self) -> Invoice:
+        """What it would cost to serve all that was offered, where every unit is paid on demand."""
         return self._bill(
             {
-                d: max(
-                    float(lane.consumed_units.sum()),
-                    float(lane.offered_units.sum()) * self.first_attempt_fraction(TABLE, d),
-                )
-                for d, lane in self.table.lanes.items()
+                name: {
+                    d: max(
+                        float(lane.consumed_units.sum()),
+                        float(lane.offered_units.sum()) * self.first_attempt_fraction(name, d),
+                    )
+                    for d, lane in record.lanes.items()
+                }
+                for name, record in self.resources.items()
             }
         )
 
-    def _bill(self, units: Mapping[Dimension, float]) -> Bill:
-        scenario, lanes = self.scenario, self.table.lanes
-        return bill(
-            sheet=self.sheet,
-            table_class=scenario.table.table_class,
-            mode=scenario.table.mode,
-            read_units=units[Dimension.READ],
-            write_units=units[Dimension.WRITE],
-            capacity_read=lanes[Dimension.READ].capacity if scenario.table.mode is Mode.PROVISIONED else [(0.0, 0.0)],
-            capacity_write=lanes[Dimension.WRITE].capacity if scenario.table.mode is Mode.PROVISIONED else [(0.0, 0.0)],
-            duration_s=self.grid.duration_s,
-            storage_bytes=self.stored_bytes.get(TABLE, 0.0),
-            ttl_write_units=self._expiry_units,
-            needed_read_per_s=self._needed_per_s(Dimension.READ),
-            needed_write_per_s=self._needed_per_s(Dimension.WRITE),
-            replicas=scenario.table.replicas,
-            month_hours=scenario.cost.month_hours,
-            free_tier=scenario.cost.free_tier,
-            reserved_read=scenario.cost.reserved_read,
-            reserved_write=scenario.cost.reserved_write,
+    def _bill(self, units: Mapping[str, Mapping[Dimension, float]] | None) -> Invoice:
+        return invoice(
+            self.scenario,
+            self.sheet,
+            usages(self.scenario, self.recorder, self.stored_bytes, units=units),
+            warm_bought=warm_bought(self.scenario, self.recorder),
+            shard_seconds=shard_seconds(self.grid, self.table),
         )
-
-    @property
-    def _expiry_units(self) -> float:
-        """Write units that expired items cost the further regions of a global table; the table's own region pays none (F-TTL-1)."""
-        return sum(
-            float(self.traffic[t.name].succeeded.sum()) * item_write_units(t.item_bytes)
-            for t in self.scenario.traffic
-            if t.operation is Operation.TTL_DELETE
-        )
-
-    def _needed_per_s(self, dimension: Dimension) -> int:
-        """Capacity that would carry the busiest minute as it was offered."""
-        per_second = self.per_second(self.table.lanes[dimension].offered_units)
-        width = max(1, round(60 / max(self.grid.tick_s, 1.0)))
-        starts = np.arange(0, len(per_second), width)
-        means = np.add.reduceat(per_second, starts) / np.diff(np.append(starts, len(per_second)))
-        return int(np.ceil(means.max(initial=0.0) - 1e-9))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.position import Position
-from sim.names import Declined, Dimension, ErrorName, Limit, SplitReason
+from sim.names import Declined, Dimension, ErrorName, Limit, Mode, SplitReason
 from sim.results.latency import TimeHistogram
 
 
@@ -43,6 +43,16 @@ class TimeGrid:
     @property
     def periods(self) -> int:
         return -(-self.ticks // self.ticks_per_period)
+
+    def per_second(self, per_tick: Floats) -> Floats:
+        """A per-tick series as units per second: whole seconds where a tick is shorter, else the tick's mean."""
+        if self.tick_s >= 1:
+            widths = np.full(len(per_tick), self.tick_s)
+            widths[-1] = self.duration_s - (len(per_tick) - 1) * self.tick_s  # the last tick may be shorter
+            return np.asarray(per_tick / widths, dtype=np.float64)
+        per = round(1 / self.tick_s)
+        padded = np.concatenate([per_tick, np.zeros(-len(per_tick) % per)])
+        return np.asarray(padded.reshape(-1, per).sum(axis=1), dtype=np.float64)
 
     @lru_cache(maxsize=4)  # noqa: B019 - a grid lives as long as its run; all columns of a stretch ask for the same edges
     def period_edges(self, first: int, last: int) -> tuple[int, Ints]:
@@ -184,7 +194,12 @@ class LaneRecord:
 
 
 class ResourceRecord:
-    """One table or index."""
+    """One table or index.
+
+    Attributes
+    ----------
+    modes : (second, capacity mode) whenever it changed, the first at second 0.
+    """
 
     def __init__(self, grid: TimeGrid) -> None:
         self.lanes = {dimension: LaneRecord(grid) for dimension in Dimension}
@@ -193,6 +208,7 @@ class ResourceRecord:
         self.initial_partitions = 0
         self.partitions: list[PartitionRecord] = []
         self.partition_counts: list[tuple[float, int]] = []
+        self.modes: list[tuple[float, Mode]] = []
 
 
 @dataclass

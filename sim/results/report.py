@@ -16,13 +16,16 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from sim.keyspace.domain import Floats
-from sim.names import TABLE, Dimension, Limit, Mode, SplitReason
+from sim.names import TABLE, CostItem, Dimension, Limit, Mode, SplitReason
 from sim.results.bottleneck import value_at
+from sim.results.comparison import NEARLY_EQUAL, Comparison, Variant
 from sim.results.cost import cents
 from sim.results.explain import verdict, why
+from sim.results.invoice import money
 from sim.results.latency import TimeHistogram
 from sim.results.phrases import amount, clock, count, joined, lasting, name, percent, plain, plural
 from sim.results.recorder import TrafficRecord
+from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -30,14 +33,11 @@ if TYPE_CHECKING:
     from sim.results.outcome import HotKey
 from sim.results.result import Result
 
-Run = tuple[str, "Result"]
-
 HOT_KEYS_SHOWN = 5
 _HOT_SHARE = 0.005  # keys below this are nobody's worry
 _HOTTER_THAN_USUAL = 1.5  # times the median of the heaviest keys
 _FEW_KEYS_SHARE = 0.9  # where the listed keys are nearly all traffic, they are few
 _HALF = 0.5
-_NEARLY_EQUAL = 0.01  # differences below this make no winner, and this much throttled no loser
 _RETRIES_SHOWN_ABOVE = 1.05  # attempts per request
 _MEASURE_COLUMNS = 20
 _SPARK_COLUMNS_MAX = 60
@@ -69,22 +69,22 @@ def print_report(result: Result, console: Console) -> None:
         paper.section("Hot keys", _hot_keys(result, hot, paper))
     paper.blank()
     paper.item(Text("Cost of a month", "bold"), _costs(result))
+    if shares := _shares_of_cost(result):
+        paper.item(Text("     made up of", _QUIET), " · ".join(shares))
     _print_list(paper, "Warnings", result.warnings, "!")
     _print_list(paper, "Why, and what would help", result.explanation, "-")
 
 
-def print_comparison(runs: Sequence[Run], console: Console) -> None:
-    """Print runs side by side, one row each, with the best of every measure marked, and under them why each throttled.
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print runs side by side with the best of every measure marked, the verdict on their bills, and why each throttled.
 
-    A run that throttles more than 1 % of its attempts is no candidate for the cheapest: it is cheap because it refuses.
-
-    Parameters
-    ----------
-    runs : pairs of label and result; where the titles of the scenarios tell them apart, those stand in place of the labels.
+    A run that refuses more than the comparison's limit is no candidate for the cheapest: it is cheap because it refuses.
     """
     paper = _Paper(console)
-    values = [[measure.of(result) for measure in _MEASURES] for _, result in runs]
-    best = [_best([row[k].rank for row in values], relative=measure.relative) for k, measure in enumerate(_MEASURES)]
+    variants = comparison.variants
+    measures = [measure for measure in _MEASURES if any(measure.of(variant).text != _NONE for variant in variants)]
+    values = [[measure.of(variant) for measure in measures] for variant in variants]
+    best = [_best([row[k].rank for row in values], relative=measure.relative) for k, measure in enumerate(measures)]
     rows = [
         [
             Text(f"{value.text} *", _GOOD) if mark else Text(f"{value.text}  ")
@@ -92,46 +92,30 @@ def print_comparison(runs: Sequence[Run], console: Console) -> None:
         ]
         for row, marks in zip(values, zip(*best, strict=True), strict=True)
     ]
-    labels = [Text(label) for label in _labels(runs)]
+    labels = [Text(variant.title) for variant in variants]
     widest = max([len(cell) for row in rows for cell in row] + [len(label) + 2 for label in labels], default=0)
-    if _MEASURE_COLUMNS + len(runs) * (widest + 2) <= paper.width:
+    if _MEASURE_COLUMNS + len(variants) * (widest + 2) <= paper.width:
         table = _grid(Column(""), *(Column(paper.shown(label) + "  ", justify="right") for label in labels))
-        for k, measure in enumerate(_MEASURES):
+        for k, measure in enumerate(measures):
             paper.add(table, Text(measure.title, _QUIET), *(row[k] for row in rows))
     else:
-        columns = [Column(measure.short, justify="right", overflow="fold") for measure in _MEASURES]
+        kept = [k for k, measure in enumerate(measures) if measure.short]
+        columns = [Column(measures[k].short, justify="right", overflow="fold") for k in kept]
         table = _grid(Column("run", overflow="fold", min_width=8), *columns)
         for label, row in zip(labels, rows, strict=True):
-            paper.add(table, label, *row)
+            paper.add(table, label, *(row[k] for k in kept))
     paper.section("", table)
-    paper.line(f"* best of the runs, where they differ by more than 1 %{_candidates(runs)}", _QUIET)
-    paper.line("a month: the same traffic kept up in either mode; on demand, what was served of it", _QUIET)
+    paper.line(
+        "* best of the runs, where they differ by more than 1 %; a month: the same traffic kept up, what was served of it",
+        _QUIET,
+    )
     paper.blank()
-    for label, (_, result) in zip(labels, runs, strict=True):
-        paper.item("-", Text.assemble((label.plain, "bold"), f": {why(result)}"), indent=1)
-
-
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """Titles where each run has its own, and they differ still when they are cut short; else what the runs were called."""
-    for words in ([result.scenario.title for _, result in runs], [label for label, _ in runs]):
-        shown = [name(text, longest=24) for text in words]
-        if all(words) and len(set(shown)) == len(runs):
-            return shown
-    return [name(label, longest=24) for label, _ in runs]
-
-
-def _candidates(runs: Sequence[Run]) -> str:
-    """Which runs may be the cheapest, where that is not all of them."""
-    good = sum(_serves(result) for _, result in runs)
-    if good == len(runs):
-        return ""
-    if good == 0:
-        return "; none may be called the cheapest, for all throttle 1 % or more"
-    return "; the cheapest only among those that throttle less than 1 %"
-
-
-def _serves(result: Result) -> bool:
-    return result.throttled_fraction < _NEARLY_EQUAL
+    paper.line(Text(comparison.verdict, "bold"))
+    for note in comparison.notes:
+        paper.line(Text(note, _BAD))
+    paper.blank()
+    for label, variant in zip(labels, variants, strict=True):
+        paper.item("-", Text.assemble((label.plain, "bold"), f": {why(variant.result)}"), indent=1)
 
 
 def sparkline(values: Floats, top: float, *, ascii_only: bool = False) -> str:
@@ -387,16 +371,41 @@ def _hot_keys(result: Result, keys: Sequence[HotKey], paper: _Paper) -> Table:
 
 
 def _costs(result: Result) -> str:
-    bill = result.bill
-    needed = " (for the busiest minute)" if result.scenario.table.mode is Mode.ON_DEMAND else ""
-    on_demand = _dollars(bill.per_month_on_demand)
+    """A month in both modes, then what the run's own month is made of."""
+    bill, currency = result.bill, result.sheet.currency
+    modes = {mode for _, mode in modes_of(result.scenario, result.table)}
+    needed = " (for the busiest minute)" if Mode.ON_DEMAND in modes else ""
+    on_demand = money(bill.per_month_on_demand, currency)
     if result.throttles:
-        on_demand = f"{on_demand} of what was served, {_dollars(result.bill_of_all.per_month_on_demand)} for all of it"
-    return f"on demand {on_demand} · provisioned {_dollars(bill.per_month_provisioned)}{needed}"
+        of_all = money(result.bill_of_all.per_month_on_demand, currency)
+        on_demand = f"{on_demand} of what was served, {of_all} for all of it"
+    parts = [f"on demand {on_demand}", f"provisioned {money(bill.per_month_provisioned, currency)}{needed}"]
+    if len(modes) > 1:
+        parts.insert(0, f"as run, in both modes, {money(bill.per_month, currency)}")
+    if bill.once:
+        parts.append(f"once {money(bill.once, currency)} for warm throughput")
+    return " · ".join(parts)
 
 
-def _dollars(value: Decimal) -> str:
-    return f"${cents(value):,}"
+def _shares_of_cost(result: Result) -> list[str]:
+    """What the month as it was run is made of, dearest first, where it is more than the table's throughput."""
+    shares: dict[str, Decimal] = {}
+    for resource, line in result.bill.lines:
+        if line.item in (CostItem.WARM_READ, CostItem.WARM_WRITE):
+            continue
+        if line.item is CostItem.STORAGE:
+            what = "storage"
+        elif line.item in (CostItem.DAX, CostItem.STREAM_READS):
+            what = str(line.item)
+        else:
+            what = "table" if resource == TABLE else name(resource)
+        shares[what] = shares.get(what, Decimal(0)) + line.per_month
+    if set(shares) <= {"table"}:
+        return []
+    return [
+        f"{what} {money(share, result.sheet.currency)}"
+        for what, share in sorted(shares.items(), key=lambda one: -one[1])
+    ]
 
 
 def _print_list(paper: _Paper, title: str, sentences: Sequence[str], mark: str) -> None:
@@ -415,16 +424,22 @@ class _Value:
     """A measure of one run: as text, and as a number by which the least is best (None: no better and no worse)."""
 
     text: str
-    rank: float | None
+    rank: float | None = None
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """A column of the comparison; with ``relative``, values within 1 % of the best are as good, else within 0.01."""
+    """A line of the comparison, left out where no run has it.
+
+    Attributes
+    ----------
+    short : its heading where each run has a row; "" leaves it out there.
+    relative : values within 1 % of the best are as good; else within 0.01.
+    """
 
     title: str
     short: str
-    of: Callable[[Result], _Value]
+    of: Callable[[Variant], _Value]
     relative: bool = True
 
 
@@ -434,46 +449,75 @@ def _best(ranks: Sequence[float | None], *, relative: bool) -> list[bool]:
     if not known:
         return [False] * len(ranks)
     least = min(known)
-    near = least + _NEARLY_EQUAL * (abs(least) if relative and np.isfinite(least) else 1.0)
+    near = least + NEARLY_EQUAL * (abs(least) if relative and np.isfinite(least) else 1.0)
     if len(known) < 2 or max(known) <= near:
         # A single candidate is the best one, if others were no candidates.
         return [rank is not None and len(known) == 1 < len(ranks) for rank in ranks]
     return [rank is not None and rank <= near for rank in ranks]
 
 
-def _first_throttle(result: Result) -> _Value:
-    first_s = result.first_throttle_s
+def _first_throttle(variant: Variant) -> _Value:
+    first_s = variant.result.first_throttle_s
     return _Value("never", -np.inf) if first_s is None else _Value(clock(first_s), -first_s)
 
 
-def _peak(result: Result) -> _Value:
+def _latency(variant: Variant, fraction: float) -> _Value:
+    seconds = variant.latency.percentile_s(fraction) if variant.latency is not None else None
+    return _Value(_NONE) if seconds is None else _Value(lasting(seconds), seconds)
+
+
+def _peak(variant: Variant) -> _Value:
+    result = variant.result
     peaks = [
         f"{amount(result.peak_per_s(TABLE, d))} {d[0].upper()}"
         for d, lane in result.table.lanes.items()
         if lane.consumed_units.any()
     ]
-    return _Value(" ".join(peaks) or "-", None)
+    return _Value(" ".join(peaks) or _NONE)
 
 
-def _partition_counts(result: Result) -> _Value:
-    initial, final = result.table.initial_partitions, result.table.partition_counts[-1][1]
-    return _Value(f"{initial} → {final}" if initial != final else f"{final}", None)
+def _partition_counts(variant: Variant) -> _Value:
+    record = variant.result.table
+    initial, final = record.initial_partitions, record.partition_counts[-1][1]
+    return _Value(f"{initial} → {final}" if initial != final else f"{final}")
 
 
-def _month(result: Result, mode: Mode) -> _Value:
-    bill = result.bill
-    value = bill.per_month_provisioned if mode is Mode.PROVISIONED else bill.per_month_on_demand
-    return _Value(_dollars(value), float(cents(value)) if _serves(result) else None)
+def _month(variant: Variant) -> _Value:
+    # Where something is paid once it counts, or pre-warming would look free.
+    return _Value(_money(variant, variant.per_month), float(cents(variant.first_month)) if variant.serves else None)
 
 
+def _once(variant: Variant) -> _Value:
+    return _Value(_money(variant, variant.once) if variant.once else _NONE)
+
+
+def _money(variant: Variant, value: Decimal) -> str:
+    return money(value, variant.result.sheet.currency)
+
+
+_NONE = "-"
 _MEASURES = (
+    _Measure("mode", "", lambda v: _Value(v.mode)),
     _Measure(
-        "throttled", "throttled", lambda r: _Value(percent(r.throttled_fraction), r.throttled_fraction), relative=False
+        "throttled",
+        "throttled",
+        lambda v: _Value(percent(v.result.throttled_fraction), v.result.throttled_fraction),
+        relative=False,
     ),
-    _Measure("failed", "failed", lambda r: _Value(percent(r.failed_fraction), r.failed_fraction), relative=False),
+    _Measure("attempts throttled", "", lambda v: _Value(count(v.result.throttled) if v.result.throttled else _NONE)),
+    _Measure(
+        "failed",
+        "failed",
+        lambda v: _Value(percent(v.result.failed_fraction), v.result.failed_fraction),
+        relative=False,
+    ),
     _Measure("first throttle", "first", _first_throttle),
+    _Measure("latency p50", "", lambda v: _latency(v, 0.5)),
+    _Measure("latency p99", "p99", lambda v: _latency(v, 0.99)),
     _Measure("peak units/s", "peak/s", _peak),
     _Measure("partitions", "parts", _partition_counts),
-    _Measure("month, provisioned", "month prov.", lambda r: _month(r, Mode.PROVISIONED)),
-    _Measure("month, on demand", "month od.", lambda r: _month(r, Mode.ON_DEMAND)),
+    _Measure("a month, as run", "a month", _month),
+    _Measure("and once", "once", _once),
+    _Measure("if provisioned", "", lambda v: _Value(_money(v, v.result.bill.per_month_provisioned))),
+    _Measure("if on demand", "", lambda v: _Value(_money(v, v.result.bill.per_month_on_demand))),
 )

@@ -271,17 +271,32 @@ class Result(Outcome):
     def _cost(self) -> dict[str, Any]:
         cost = self.bill
         return {
-            "currency": "USD",
+            "currency": cost.sheet.currency,
             "prices": self.scenario.prices,
             "table": _number(float(cost.table)),
-            "indexes": 0,
+            "indexes": _number(float(cost.indexes)),
             "storage": _number(float(cost.storage)),
-            "dax": 0,
+            "dax": _number(float(cost.dax)),
+            "streams": _number(float(cost.streams)),
+            "once": _number(float(cost.once)),
             "total": _number(float(cost.total)),
             "per_month": {
+                "as-run": _number(float(cost.per_month)),
                 "provisioned": _number(float(cost.per_month_provisioned)),
                 "on-demand": _number(float(cost.per_month_on_demand)),
             },
+            "lines": [
+                {
+                    "resource": resource,
+                    "item": str(line.item),
+                    "quantity": _number(float(line.quantity)),
+                    "unit": line.unit,
+                    "price": round(float(line.price), 12),
+                    "amount": _number(float(line.amount)),
+                    "per_month": _number(float(line.per_month)),
+                }
+                for resource, line in cost.lines
+            ],
         }
 
 

@@ -382,6 +382,13 @@ def _reservation(scenario: Parts) -> Refused:
     return [(("cost", key), value, refusal(sentence, "leave it out")) for key, value in given.items() if value]
 
 
+def _stream_readers(scenario: Parts) -> Refused:
+    if scenario.table.streams or not scenario.cost.stream_readers:
+        return []
+    sentence = "the table has no stream to read"
+    return [(("cost", "stream_readers"), scenario.cost.stream_readers, refusal(sentence, "table.streams = true"))]
+
+
 def _events(scenario: Parts) -> Refused:
     wrong: Refused = []
     global_names = [gsi.name for gsi in scenario.table.gsi]
@@ -411,5 +418,6 @@ _CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _follows,
     _quotas,
     _reservation,
+    _stream_readers,
     _events,
 )

@@ -31,6 +31,9 @@ DAX_NODE_TYPES = (  # F-DAX-5, F-PRICE-12, F-PRICE-13
     ),
 )
 
+STREAM_READERS_MAX = 2  # F-STR-1: of one shard
+STREAM_READS_MAX_PER_S = 1000.0
+
 METRICS = (
     "ConsumedReadCapacityUnits",
     "ConsumedWriteCapacityUnits",
@@ -112,12 +115,19 @@ class Cost(Value):
     free_tier : whether AWS's free tier is taken off.
     reserved_read : reserved read capacity, units per second.
     reserved_write : reserved write capacity, units per second.
+    warm_bought : whether the warm throughput that the table and its indexes begin with was bought, as far as they would not have it by
+        themselves. False: it grew with earlier traffic, and cost nothing.
+    stream_readers : consumers of the table's stream that pay for their reads; Lambda and global tables do not (F-PRICE-14).
+    stream_reads_per_s : how often each of them reads each shard, per second.
     """
 
     month_hours: Annotated[float, number(1, 744, "hours")] = 730.0
     free_tier: Switch = False
     reserved_read: _PerMonth = 0.0
     reserved_write: _PerMonth = 0.0
+    warm_bought: Switch = True
+    stream_readers: Annotated[int, whole(0, STREAM_READERS_MAX, "readers of a shard")] = 0
+    stream_reads_per_s: Annotated[float, number(0, STREAM_READS_MAX_PER_S, "reads per second")] = 1.0
 
 
 class Event(Value):

@@ -28,6 +28,7 @@ class ClassPrices:
     read_capacity_hour, write_capacity_hour : provisioned, per unit of capacity and hour.
     storage_gb_month : per GB (1024³ bytes) and month.
     replicated_write_per_million, replicated_write_capacity_hour : writes of a global table, in each of its regions.
+    warm_read_once, warm_write_once : per unit per second of warm throughput that is bought, once (F-PRICE-15).
     """
 
     read_per_million: Decimal
@@ -37,6 +38,8 @@ class ClassPrices:
     storage_gb_month: Decimal
     replicated_write_per_million: Decimal
     replicated_write_capacity_hour: Decimal
+    warm_read_once: Decimal
+    warm_write_once: Decimal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,14 @@ class ReservedPrices:
     write_capacity_hour: Decimal
     read_upfront: Decimal
     write_upfront: Decimal
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPrices:
+    """Reads of a table's stream (GetRecords calls): per 100,000 of them, beyond those that are free in a month (F-PRICE-14)."""
+
+    read_per_100k: Decimal
+    free_reads_month: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +77,7 @@ class PriceSheet:
     ----------
     date : day at which the prices held.
     reserved : None when the sheet lists no reserved capacity.
+    streams : None when the sheet lists no reads of streams.
     dax : price per node and hour by AWS's name of the node type (F-PRICE-12).
     """
 
@@ -76,6 +88,7 @@ class PriceSheet:
     source: str
     classes: Mapping[TableClass, ClassPrices]
     reserved: ReservedPrices | None = None
+    streams: StreamPrices | None = None
     free_tier: FreeTier = field(default_factory=FreeTier)
     dax: Mapping[str, Decimal] = field(default_factory=dict)
 
@@ -92,6 +105,32 @@ class PriceSheet:
                 [Problem(source=self.name, path=table_class, message="the price sheet lacks this table class")]
             )
         return self.classes[table_class]
+
+    def node_hour(self, node_type: str) -> Decimal:
+        """Price of a DAX node per hour.
+
+        Raises
+        ------
+        InputError
+            The sheet does not list the node type.
+        """
+        if node_type not in self.dax:
+            message = f"the price sheet lists no such node; it has {', '.join(self.dax) or 'none'}"
+            raise InputError([Problem(source=self.name, path=f"dax.{node_type}", message=message)])
+        return self.dax[node_type]
+
+    def stream_prices(self) -> StreamPrices:
+        """Prices of reads of streams.
+
+        Raises
+        ------
+        InputError
+            The sheet does not list them.
+        """
+        if self.streams is None:
+            message = "the price sheet lists no reads of streams"
+            raise InputError([Problem(source=self.name, path="streams", message=message)])
+        return self.streams
 
 
 def sheet_names() -> list[str]:
@@ -149,14 +188,14 @@ def parse_sheet(text: str, *, source: str, name: str) -> PriceSheet:
     Notes
     -----
     Needed: ``currency``, ``date``, ``source`` and one section of a table class. Replicated writes that are not listed
-    cost what writes cost; a free tier that is not listed is none.
+    cost what writes cost, warm throughput what an hour of capacity costs; what is free and not listed is none.
     """
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise InputError([Problem(source=source, path="", message=f"no valid TOML: {error}")]) from None
     form = _Form(source)
-    sections = [*map(str, TableClass), "reserved", "free_tier", "dax"]
+    sections = [*map(str, TableClass), "reserved", "streams", "free_tier", "dax"]
     form.refuse_unknown(data, ["name", "region", "currency", "date", "source", *sections], "")
     currency, origin = form.text(data, "currency"), form.text(data, "source")
     region, own_name = form.text(data, "region", ""), form.text(data, "name", name)
@@ -168,6 +207,9 @@ def parse_sheet(text: str, *, source: str, name: str) -> PriceSheet:
     if not classes:
         form.refuse("", f"no prices: at least one of {', '.join(f'[{c}]' for c in TableClass)} is needed", None)
     reserved = form.record(tables["reserved"], ReservedPrices, "reserved") if "reserved" in tables else None
+    streams = None
+    if "streams" in tables:
+        streams = form.record({"free_reads_month": 0, **tables["streams"]}, StreamPrices, "streams")
     free_tier = form.record({**_zeroes(FreeTier), **tables.get("free_tier", {})}, FreeTier, "free_tier")
     dax = {node: form.price(value, f"dax.{node}") for node, value in tables.get("dax", {}).items()}
     if form.problems:
@@ -181,15 +223,20 @@ def parse_sheet(text: str, *, source: str, name: str) -> PriceSheet:
         source=origin,
         classes=FrozenMapping(classes),
         reserved=ReservedPrices(**reserved) if reserved is not None else None,
+        streams=StreamPrices(**streams) if streams is not None else None,
         free_tier=FreeTier(**free_tier),
         dax=FrozenMapping(dax),
     )
 
 
 def _class_prices(form: _Form, table: Mapping[str, object], path: str) -> ClassPrices:
-    defaults = {
-        f"replicated_{name}": table[name] for name in ("write_per_million", "write_capacity_hour") if name in table
+    like = {
+        "replicated_write_per_million": "write_per_million",
+        "replicated_write_capacity_hour": "write_capacity_hour",
+        "warm_read_once": "read_capacity_hour",
+        "warm_write_once": "write_capacity_hour",
     }
+    defaults = {name: table[other] for name, other in like.items() if other in table}
     return ClassPrices(**form.record({**defaults, **table}, ClassPrices, path))
 
 

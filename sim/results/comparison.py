@@ -1,0 +1,271 @@
+"""Runs side by side, and which of those that serve their traffic is the cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from sim.names import Mode
+from sim.results.cost import cents, sum_of
+from sim.results.invoice import money
+from sim.results.latency import TimeHistogram
+from sim.results.outcome import Outcome
+from sim.results.phrases import amount, joined, name, percent, plural
+from sim.results.usage import modes_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_THROTTLED = 0.01
+NEARLY_EQUAL = 0.01  # differences below this make no winner
+_SAME_LOAD = 0.01  # requests offered may differ by this between runs of the same traffic, by chance alone
+_OPEN_AT_THE_END = 0.01  # requests without an answer when the run ends, above which they pile up
+_NAME_CHARACTERS = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One run of a comparison.
+
+    Attributes
+    ----------
+    label : what the caller calls it; differs from all others.
+    title : how it is shown.
+    serves : whether it throttles and fails at most the stated share, and leaves no requests waiting: a run that does not is cheap because
+        it refuses.
+    """
+
+    label: str
+    title: str
+    result: Outcome
+    serves: bool
+
+    @property
+    def per_month(self) -> Decimal:
+        """Cost of the run as it was, kept up for a month."""
+        return self.result.bill.per_month
+
+    @property
+    def once(self) -> Decimal:
+        """What is paid once on top: warm throughput."""
+        return self.result.bill.once
+
+    @property
+    def first_month(self) -> Decimal:
+        """The month with what is paid once: by this the cheapest is chosen."""
+        return sum_of((self.per_month, self.once))
+
+    @property
+    def mode(self) -> str:
+        """Capacity mode of the table, or ``"both"`` where it changed."""
+        modes = {mode for _, mode in modes_of(self.result.scenario, self.result.table)}
+        return "both" if len(modes) > 1 else "on demand" if Mode.ON_DEMAND in modes else "provisioned"
+
+    @cached_property
+    def latency(self) -> TimeHistogram | None:
+        """From first attempt to final answer over all patterns; None where the level does not know."""
+        known = [t.latency for t in self.result.traffic.values() if t.latency is not None and t.latency.count]
+        return TimeHistogram.merged(known) if known else None
+
+    @property
+    def cost(self) -> str:
+        """The first month in words."""
+        currency = self.result.sheet.currency
+        once = f" and {money(self.once, currency)} once" if self.once else ""
+        return f"{money(self.per_month, currency)} a month{once}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side. Made by `compare`.
+
+    Attributes
+    ----------
+    variants : the runs, in the order given.
+    max_throttled : share of attempts (and of requests failed) up to which a run may be called the cheapest.
+    """
+
+    variants: tuple[Variant, ...]
+    max_throttled: float
+
+    @cached_property
+    def cheapest(self) -> Variant | None:
+        """The cheapest of those that serve; None where none does, or where they are priced in different currencies."""
+        if len({v.result.sheet.currency for v in self.variants}) > 1:
+            return None
+        return min((v for v in self.variants if v.serves), key=lambda v: v.first_month, default=None)
+
+    @cached_property
+    def verdict(self) -> str:
+        """One sentence: which run is the cheapest, by how much, and which cheaper ones refuse too much."""
+        limit = f"{100 * self.max_throttled:g} %"
+        if len({v.result.sheet.currency for v in self.variants}) > 1:
+            return "None can be called the cheapest: the runs are priced in different currencies."
+        best = self.cheapest
+        if best is None:
+            least = min(self.variants, key=lambda v: (v.result.throttled_fraction, v.result.failed_fraction))
+            return f"None serves its traffic with at most {limit} throttled; nearest is {least.title}: {_shortfall(least)}."
+        rivals = sorted((v for v in self.variants if v.serves and v is not best), key=lambda v: v.first_month)
+        equal = [v.title for v in rivals if float(v.first_month) <= float(best.first_month) * (1 + NEARLY_EQUAL)]
+        if not rivals:
+            text = f"Only {best.title} throttles at most {limit}: {best.cost}"
+        elif equal:
+            text = (
+                f"Cheapest with at most {limit} throttled: {best.title}, {best.cost}; {joined(equal)} within 1 % of it"
+            )
+        else:
+            more = sum_of((rivals[0].first_month, best.first_month.copy_negate()))
+            share = f" ({percent(float(more) / float(best.first_month))})" if best.first_month else ""
+            extra = money(more, best.result.sheet.currency)
+            next_one = f"the next, {rivals[0].title}, costs {extra}{share} more"
+            text = f"Cheapest with at most {limit} throttled: {best.title}, {best.cost}; {next_one}"
+        cheaper = [
+            f"{v.title} would cost {v.cost}, but {_shortfall(v)}"
+            for v in self.variants
+            if not v.serves and v.first_month < best.first_month
+        ]
+        return "; ".join([text, *cheaper[:2]]) + "."
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What hangs over the comparison: runs that were not asked the same."""
+        rates = [v.result.offered / v.result.grid.duration_s for v in self.variants]
+        if not rates or max(rates) - min(rates) <= _SAME_LOAD * max(rates):
+            return ()
+        asked = joined([f"{v.title} {amount(rate)}/s" for v, rate in zip(self.variants, rates, strict=True)], most=6)
+        return (
+            f"The runs were not asked the same, so their bills are no choice between them: requests offered: {asked}.",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values, the runs by their labels and without their results."""
+        return {
+            "max_throttled": self.max_throttled,
+            "cheapest": self.cheapest.label if self.cheapest is not None else None,
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+            "runs": [
+                {
+                    "label": v.label,
+                    "serves": v.serves,
+                    "mode": v.mode,
+                    "throttled_fraction": v.result.throttled_fraction,
+                    "throttled": v.result.throttled,
+                    "failed_fraction": v.result.failed_fraction,
+                    "first_throttle_s": v.result.first_throttle_s,
+                    "latency_ms": {"p50": _latency_ms(v, 0.5), "p99": _latency_ms(v, 0.99)},
+                    "per_month": float(cents(v.per_month)),
+                    "once": float(cents(v.once)),
+                    "per_month_provisioned": float(cents(v.result.bill.per_month_provisioned)),
+                    "per_month_on_demand": float(cents(v.result.bill.per_month_on_demand)),
+                }
+                for v in self.variants
+            ],
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row for each run, by its label."""
+        import pandas as pd
+
+        rows = [
+            {**{key: value for key, value in run.items() if key != "latency_ms"}, **_flat(run["latency_ms"])}
+            for run in self.to_dict()["runs"]
+        ]
+        return pd.DataFrame(rows).set_index("label")
+
+    def __repr__(self) -> str:
+        """The verdict."""
+        return f"<Comparison of {plural(len(self.variants), 'run')}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict and a row for each run."""
+        heads = ("run", "mode", "throttled", "failed", "a month", "once")
+        rows = [
+            (
+                v.title,
+                v.mode,
+                percent(v.result.throttled_fraction),
+                percent(v.result.failed_fraction),
+                money(v.per_month, v.result.sheet.currency) + (" ✓" if v is self.cheapest else ""),
+                money(v.once, v.result.sheet.currency) if v.once else "-",
+            )
+            for v in self.variants
+        ]
+        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
+        return f"{said}<table><thead><tr>{''.join(f'<th>{h}</th>' for h in heads)}</tr></thead><tbody>{cells}</tbody></table>"
+
+
+def compare(
+    runs: Mapping[str, Outcome] | Iterable[Outcome], *, max_throttled: float = MAX_THROTTLED, by_title: bool = False
+) -> Comparison:
+    """Put runs side by side and find the cheapest of those that serve their traffic.
+
+    Parameters
+    ----------
+    runs : results by label; or results alone, which are then called by their titles.
+    max_throttled : share of attempts throttled, and of requests failed, up to which a run may be called the cheapest; 0 to 1.
+    by_title : show each run under the title of its scenario, where those tell them apart.
+
+    Raises
+    ------
+    ValueError
+        There are no runs, or ``max_throttled`` is no share.
+    """
+    if not 0 <= max_throttled <= 1:
+        raise ValueError(f"max_throttled is a share from 0 to 1, not {max_throttled}")
+    if isinstance(runs, Mapping):
+        labels, results = list(runs), list(runs.values())
+    else:
+        results = list(runs)
+        labels = [str(number) for number in range(1, len(results) + 1)]
+        titles = [result.scenario.title for result in results]
+        if all(titles) and len(set(titles)) == len(titles):
+            labels = titles
+    if not results:
+        raise ValueError("a comparison needs runs")
+    shown = _titles(labels, results) if by_title else [name(label, longest=_NAME_CHARACTERS) for label in labels]
+    return Comparison(
+        tuple(
+            Variant(label=label, title=title, result=result, serves=_serves(result, max_throttled))
+            for label, title, result in zip(labels, shown, results, strict=True)
+        ),
+        max_throttled,
+    )
+
+
+def _titles(labels: Sequence[str], results: Sequence[Outcome]) -> list[str]:
+    """Titles where each run has its own, and they differ still when they are cut short; else the labels."""
+    for words in ([result.scenario.title for result in results], labels):
+        shown = [name(text, longest=_NAME_CHARACTERS) for text in words]
+        if all(words) and len(set(shown)) == len(results):
+            return shown
+    return [name(label, longest=_NAME_CHARACTERS) for label in labels]
+
+
+def _serves(result: Outcome, most: float) -> bool:
+    waiting = result.in_flight / result.offered if result.offered else 0.0
+    return max(result.throttled_fraction, result.failed_fraction) <= most and waiting <= max(most, _OPEN_AT_THE_END)
+
+
+def _shortfall(variant: Variant) -> str:
+    """What a run that does not serve does instead."""
+    result = variant.result
+    if result.throttled_fraction >= max(result.failed_fraction, 1e-12):
+        return f"throttles {percent(result.throttled_fraction)}"
+    if result.failed_fraction > 0:
+        return f"fails {percent(result.failed_fraction)} of its requests"
+    return f"leaves {percent(result.in_flight / result.offered if result.offered else 0.0)} of its requests waiting"
+
+
+def _latency_ms(variant: Variant, fraction: float) -> float | None:
+    seconds = variant.latency.percentile_s(fraction) if variant.latency is not None else None
+    return None if seconds is None else round(1000 * seconds, 6)
+
+
+def _flat(latency: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {f"latency_ms_{key}": value for key, value in latency.items()}
