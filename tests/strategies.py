@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import SORT_SPACE, Position
 from sim.keyspace.spread import SortSpread, Spread
-from sim.names import RetryMode
+from sim.names import IndexChange, RetryMode
 from sim.scenario import Scenario, from_dict
 
 Document = dict[str, Any]
@@ -89,10 +89,32 @@ def tables(draw: st.DrawFn) -> Document:
         ):
             table[key] = draw(capacities)
     if draw(st.booleans()):
+        table["gsi"] = [draw(global_indexes(f"G{k}", table["mode"])) for k in range(draw(st.integers(1, 3)))]
+    if draw(st.booleans()):
         table["partitions"] = draw(st.integers(1, 12))
     for key in draw(st.sets(st.sampled_from(["warm_read", "warm_write"]))):
         table[key] = draw(capacities)
     return table
+
+
+@st.composite
+def global_indexes(draw: st.DrawFn, name: str, mode: str) -> Document:
+    """Global secondary indexes of a table in a mode."""
+    index: Document = {"name": name, "pk": draw(templates())}
+    options: Document = {
+        "sk": draw(templates()),
+        "present": draw(st.sampled_from([0.1, 1])),
+        "partitions": draw(st.integers(1, 6)),
+        "burst_at_start": draw(st.sampled_from([0, 1])),
+        "projected_bytes": draw(st.sampled_from([80, 1025])),
+    }
+    capacities = st.sampled_from([1, 2.5, 100, 3000])
+    if mode == "provisioned":
+        index |= {"read_capacity": draw(capacities), "write_capacity": draw(capacities)}
+    else:
+        options |= {"max_write": draw(capacities), "warm_write": 8000}
+    given = draw(st.sets(st.sampled_from(sorted(options))))
+    return index | {key: value for key, value in options.items() if key in given}
 
 
 @st.composite
@@ -116,14 +138,20 @@ def patterns(draw: st.DrawFn, name: str, duration_s: int, table: Document) -> Do
             options["consistent"] = draw(st.booleans())
     elif operation not in {"BatchWriteItem", "TTLDelete"}:
         options["condition_fails"] = draw(st.sampled_from([0, 0.1, 1]))
-    if not reads and "lsi" in table:
-        options["touches"] = draw(st.sampled_from(["all", [], ["L1"], {"L1": "key-changed"}, {"L1": "untouched"}]))
+    indexes = [index["name"] for family in ("gsi", "lsi") for index in table.get(family, [])]
+    if not reads and indexes:
+        changes = st.dictionaries(st.sampled_from(indexes), st.sampled_from([str(change) for change in IndexChange]))
+        options["touches"] = draw(st.sampled_from(["all", [], indexes[:1]]) | changes)
     if operation in {"Query", "Scan"}:
         options |= {"items": draw(st.integers(0, 40)), "filter_pass": draw(st.sampled_from([0, 0.3, 1]))}
+        if indexes:
+            options["index"] = draw(st.sampled_from(indexes))
     if operation in BATCH_ITEMS_MAX:
         options["batch"] = draw(st.integers(1, BATCH_ITEMS_MAX[operation]))
         options["batch_keys"] = draw(st.sampled_from(["independent", "same-partition-key"]))
     given = draw(st.sets(st.sampled_from(sorted(options))))
+    if "index" in given and options["index"].startswith("G"):
+        given -= {"consistent"}
     return pattern | {key: value for key, value in options.items() if key in given}
 
 

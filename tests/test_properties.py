@@ -16,12 +16,13 @@ from reference.small import pattern, provisioned, scenario
 from strategies import Document, scenario_documents, scenarios
 
 from sim.limits import BURST_WINDOW_S
-from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
+from sim.names import TABLE, AdmissionPolicy, Dimension, Mode, index_resource
 from sim.partitions.admission import CEILING_PER_S
 from sim.partitions.bucket import GRAIN
+from sim.results.recorder import ResourceRecord
 from sim.results.result import Result
 from sim.run import run
-from sim.scenario import Scenario, dump, from_dict
+from sim.scenario import Gsi, Scenario, Table, dump, from_dict
 
 NEAR = 1e-6  # the JSON carries six digits
 
@@ -38,40 +39,57 @@ def check_books(result: Result) -> None:
         assert record.unprocessed >= -1e-3
     events = sum(float(record.throttle_events.sum()) for record in result.traffic.values())
     assert sum(throttle.count for throttle in result.throttles) == pytest.approx(events, abs=1e-3, rel=NEAR)
-    by_lane = sum(float(lane.throttle_events.sum()) for lane in result.table.lanes.values())
+    lanes = [lane for record in result.resources.values() for lane in record.lanes.values()]
+    by_lane = sum(float(lane.throttle_events.sum()) for lane in lanes)
     assert by_lane == pytest.approx(events, abs=1e-3, rel=NEAR)
     assert (result.first_throttle_s is None) == (not result.throttles)
 
 
 def check_capacity(result: Result) -> None:
     """No bucket gives more than it started with and was brought."""
-    made, table = result.scenario, result.scenario.table
+    for name, record in result.resources.items():
+        own = next((gsi for gsi in result.scenario.table.gsi if index_resource(gsi.name) == name), None)
+        check_capacity_of(result, record, result.scenario.table if own is None else own)
+
+
+def check_capacity_of(result: Result, record: ResourceRecord, own: Table | Gsi) -> None:
+    made = result.scenario
+    mode = made.table.mode
     ends_s = result.grid.ticks * result.grid.tick_s
     slack = result.grid.ticks * GRAIN + NEAR
-    for dimension, lane in result.table.lanes.items():
+    for dimension, lane in record.lanes.items():
         assert (lane.consumed_units <= lane.offered_units + NEAR).all()
         if made.calibration.bucket_debt:
             continue
+        backlog = 0.0
+        if isinstance(own, Gsi) and dimension is Dimension.WRITE:
+            backlog = made.calibration.gsi_backlog_units
         factor = made.calibration.eventual_read_ceiling_factor if dimension is Dimension.READ else 1.0
         ceiling = CEILING_PER_S[dimension]
-        consumed = lane.consumed_by_partition.of(len(result.table.partitions)).sum(axis=1)
-        for life, units in zip(result.table.partitions, consumed, strict=True):
+        consumed = lane.consumed_by_partition.of(len(record.partitions)).sum(axis=1)
+        for life, units in zip(record.partitions, consumed, strict=True):
             lived_s = min(ends_s, life.retired_s if life.retired_s is not None else ends_s) - life.born_s
             # An event within a tick takes effect at its end.
-            assert units <= factor * (ceiling * (lived_s + 2 * result.grid.tick_s) + ceiling) + slack, life
-        if table.mode is Mode.PROVISIONED and made.admission is not AdmissionPolicy.ADAPTIVE_2017:
-            rate = table.read_capacity if dimension is Dimension.READ else table.write_capacity
+            assert units <= factor * (ceiling * (lived_s + 2 * result.grid.tick_s) + ceiling) + backlog + slack, life
+        if mode is Mode.PROVISIONED and made.admission is not AdmissionPolicy.ADAPTIVE_2017:
+            rate = own.read_capacity if dimension is Dimension.READ else own.write_capacity
             assert rate is not None
-            start = max(rate, table.burst_at_start * BURST_WINDOW_S * rate)
-            assert lane.consumed_units.sum() <= start + rate * ends_s + slack
-        maximum = table.max_read if dimension is Dimension.READ else table.max_write
-        if table.mode is Mode.ON_DEMAND and maximum is not None:
-            assert lane.consumed_units.sum() <= maximum * (ends_s + made.calibration.max_throughput_burst_s) + slack
+            start = max(rate, own.burst_at_start * BURST_WINDOW_S * rate)
+            parts = 1 if made.admission is AdmissionPolicy.INSTANT else record.initial_partitions
+            assert lane.consumed_units.sum() <= start + rate * ends_s + backlog * parts + slack
+        maximum = own.max_read if dimension is Dimension.READ else own.max_write
+        if mode is Mode.ON_DEMAND and maximum is not None:
+            burst = maximum * made.calibration.max_throughput_burst_s
+            assert lane.consumed_units.sum() <= maximum * ends_s + burst + backlog + slack
 
 
 def check_partitions(result: Result) -> None:
-    """Partitions tile at the end, splits account for them, and their sums are the table's."""
-    record = result.table
+    """Partitions tile at the end, splits account for them, and their sums are the table's or the index's."""
+    for record in result.resources.values():
+        check_partitions_of(result, record)
+
+
+def check_partitions_of(result: Result, record: ResourceRecord) -> None:
     serving = sorted((p for p in record.partitions if p.retired_s is None), key=lambda p: p.low)
     assert serving[0].low == (0, 0)
     assert serving[-1].high == (2**64, 0)
@@ -132,7 +150,9 @@ def figures(result: Result, periods: int) -> dict[str, list[list[float]]]:
         for name, record in result.traffic.items()
     }
     return rows | {
-        f"/{d}": [result.per_period(lane.consumed_units)[:periods].tolist()] for d, lane in result.table.lanes.items()
+        f"{name}/{d}": [result.per_period(lane.consumed_units)[:periods].tolist()]
+        for name, record in result.resources.items()
+        for d, lane in record.lanes.items()
     }
 
 

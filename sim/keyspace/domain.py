@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -63,6 +63,14 @@ class Domain:
     width: float
     moving: bool = False
     tail_squares: float = 0.0
+    _shards: dict[int, Ints] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def shards(self, count: int) -> Ints:
+        """For each listed value its hash modulo ``count``; made once, as a million hashes take a second."""
+        if count not in self._shards:
+            hashed = (shard_of(self.text(i), count) for i in range(self.count))
+            self._shards[count] = np.fromiter(hashed, dtype=np.int64, count=self.count)
+        return self._shards[count]
 
     @property
     def count(self) -> int:
@@ -287,8 +295,12 @@ def axes_of(
         for name, of, count in chain:
             if name in derived:
                 continue
-            texts = (str(v) for v in derived[of]) if of in derived else (domain.text(i) for i in range(domain.count))
-            derived[name] = np.fromiter((shard_of(text, count) for text in texts), dtype=np.int64, count=domain.count)
+            if of in derived:  # a hash of a hash
+                values, place = np.unique(derived[of], return_inverse=True)
+                hashed = (shard_of(str(value), count) for value in values.tolist())
+                derived[name] = np.fromiter(hashed, dtype=np.int64, count=len(values))[place]
+            else:
+                derived[name] = domain.shards(count)
             counts[name] = count
         axes[root] = Axis(root, domain, derived, counts)
     return root_of, axes

@@ -95,7 +95,8 @@ class Books:
             np.empty(0, dtype=np.int64),
             np.empty(0, dtype=np.int64),
         )
-        self._first_refusals = self._first_items
+        self._first_refusals = self._first_gone = self._first_items
+        self._first_entries: list[tuple[Floats, Ints, Ints, Ints]] = []
         self._first_refused_by: Ints = np.empty(0, dtype=np.int64)
         self._first_outcomes: Ints = self._first_refused_by
 
@@ -172,24 +173,35 @@ class Books:
         latencies: Floats,
         elsewhere: list[int],
         refused: list[int],
-        limits: list[Limit],
+        outcomes: list[int],
     ) -> None:
-        """First attempts that went straight at the table: all but those at the indexes ``elsewhere``; ``refused`` ones are named."""
+        """First attempts that went straight at the table: all but those at the indexes ``elsewhere``.
+
+        Those at the indexes ``refused`` were refused, with these outcomes: by a limit here, or by another resource.
+        """
         here = np.ones(len(times), dtype=bool)
         here[elsewhere] = False
         refused_at = np.array(refused, dtype=np.int64)
         self._first_items = (times[here], legs[here], columns[here])
-        self._first_refused_by = np.array([self.number_of[limit] for limit in limits], dtype=np.int64)
-        self._first_refusals = (times[refused_at], legs[refused_at], columns[refused_at])
+        codes = np.array(outcomes, dtype=np.int64)
+        own = codes < ELSEWHERE
+        self._first_refused_by = codes[own]
+        self._first_refusals = (times[refused_at[own]], legs[refused_at[own]], columns[refused_at[own]])
+        self._first_gone = (times[refused_at[~own]], legs[refused_at[~own]], columns[refused_at[~own]])
         if self._log is not None:
-            outcomes = np.full(len(times), PASSED)
-            outcomes[refused_at] = self._first_refused_by
-            self._first_outcomes = outcomes[here]
+            all_outcomes = np.full(len(times), PASSED)
+            all_outcomes[refused_at] = codes
+            self._first_outcomes = all_outcomes[here]
         served = here.copy()
         served[refused_at] = False
         end_s = self._recorder.grid.duration_s
         answers = times + latencies
         owner = self._stream_of_leg[legs]
+        error_of = {
+            code: throttling_error(self._resource.mode, limit)
+            for pairs in (self.number_of.items(), ((limit, code) for (_, limit), code in self.elsewhere.items()))
+            for limit, code in pairs
+        }
         for k, stream in enumerate(self._streams):
             mine = owner == k
             asked = self._by_tick(times[here & mine])
@@ -218,15 +230,18 @@ class Books:
                 done = refused_mine[answers[refused_mine] <= end_s]
                 stream.unanswered += len(refused_mine) - len(done)
                 stream.record.latency.add(latencies[done])
-                names = self._first_refused_by.tolist()
-                for index in set(names):
-                    error = throttling_error(self._resource.mode, self._limits[index])
+                told = [error_of[code] for code in codes.tolist()]
+                for error in sorted(set(told)):
                     chosen = [
                         i
-                        for i, name in zip(refused, names, strict=True)
-                        if name == index and owner[i] == k and answers[i] <= end_s
+                        for i, name in zip(refused, told, strict=True)
+                        if name is error and owner[i] == k and answers[i] <= end_s
                     ]
                     stream.record.fail(error, float(len(chosen)))
+
+    def first_entries(self, times: Floats, entry: int, columns: Ints, outcomes: Ints) -> None:
+        """One index entry each of some first attempts, with its outcome; ``entry``: its number here."""
+        self._first_entries.append((times, np.full(len(times), entry, dtype=np.int64), columns, outcomes))
 
     def _by_tick(self, times_s: Floats) -> Floats:
         ticks = len(self._edges_s) - 1
@@ -240,16 +255,23 @@ class Books:
         tries = np.array(self.tries).reshape(-1, TRY_WIDTH)
         outcome = tries[:, 3].astype(np.int64)
         later = (tries[:, 0], tries[:, 1].astype(np.int64), tries[:, 2].astype(np.int64))
+        if self._first_entries:
+            assert not self._streams, "a lane that entries come to has no attempts of its own"
+            first = [np.concatenate(column) for column in zip(*self._first_entries, strict=True)]
+            later = self._joined((first[0], first[1], first[2]), later)
+            outcome = np.concatenate((first[3], outcome))
         if self._log is not None and self._streams:
             self._write_log(self._log, tries, later, np.where(outcome == SERVED, PASSED, outcome), numbers)
         refused = (outcome >= 0) & (outcome < ELSEWHERE)
         lost_later = (later[0][outcome >= 0], later[1][outcome >= 0], later[2][outcome >= 0])
-        served_later = (tries[outcome == SERVED, 0], later[1][outcome == SERVED], tries[outcome == SERVED, 4])
+        served = outcome == SERVED  # only where attempts are made, so that `tries` is as long
+        served_later = (later[0][served], later[1][served], tries[served, 4] if served.any() else np.empty(0))
         asked = self._cells(*self._joined(self._first_items, later), ticks, columns)
         refused_later = (later[0][refused], later[1][refused], later[2][refused])
         refusals = self._joined(self._first_refusals, refused_later)
         gone = outcome >= ELSEWHERE
-        elsewhere = self._cells(later[0][gone], later[1][gone], later[2][gone], ticks, columns)
+        gone_later = (later[0][gone], later[1][gone], later[2][gone])
+        elsewhere = self._cells(*self._joined(self._first_gone, gone_later), ticks, columns)
         limits = np.concatenate((self._first_refused_by, outcome[refused]))
         offered = np.tensordot(self._units, asked, axes=1)
         lost = np.zeros((ticks, columns))
@@ -265,12 +287,12 @@ class Books:
             if span is not None:
                 self._recorder.note_throttle(float(refusals[0].min()), float(refusals[0].max()))
         back = self._cells(*self._joined(self._back, ([], [], [])), ticks, columns) + elsewhere
-        served = offered - lost - np.tensordot(self._units, back, axes=1)
-        self._record.add_units(self._first, offered.sum(axis=1), served.sum(axis=1))
-        self._record.add_partitions(self._first, ticks, numbers, served.sum(axis=0), lambda: served)
+        given = offered - lost - np.tensordot(self._units, back, axes=1)
+        self._record.add_units(self._first, offered.sum(axis=1), given.sum(axis=1))
+        self._record.add_partitions(self._first, ticks, numbers, given.sum(axis=0), lambda: given)
         seen = self._resource.observed[self._dimension]
         seen.offered += offered.sum(axis=0)
-        seen.consumed += served.sum(axis=0)
+        seen.consumed += given.sum(axis=0)
         for leg, laid in enumerate(self._laid):
             by_column = asked[leg].sum(axis=0)
             self._resource.note_load(self._dimension, laid.name, laid.spread, float(by_column.sum()) * laid.units)

@@ -33,6 +33,7 @@ from sim.levels.moving import (
     nothing_served,
     refusals_of,
     refused_shares,
+    with_entries,
 )
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.levels.together import joint_groups, settle_together
@@ -251,12 +252,11 @@ class FlowLevel:
         """Let lanes serve what is asked of them, write down what they did, and say what became of each leg that met a refusal."""
         lane = bundle.lane
         blocked = self._blocked(lane, moving, owners)
-        fitting = moving
-        if blocked is not None:
-            fitting = [m.only(~b) if b.any() else m for m, b in zip(moving, blocked, strict=True)]
+        barred = self._barred(bundle, moving)
+        fitting = _fitting(moving, blocked, barred)
         mix = self._mix(bundle)
         demands = self._demands(bundle, fitting, mix)
-        calm = blocked is None and not self._something_returns(moving)
+        calm = fitting is moving and not self._something_returns(moving)
         outcomes: dict[str, _Outcome] | None = None
         if mix.joint or self._retries_in(bundle):
             # Either all is served, or each tick has to be balanced.
@@ -277,12 +277,15 @@ class FlowLevel:
             }
         tried = moving
         if outcomes is None:
-            tried, outcomes = self._settle_together(bundle, moving, owners, blocked, first, tick_s, tallies)
-            fitting = tried if blocked is None else [m.only(~b) for m, b in zip(tried, blocked, strict=True)]
+            tried, outcomes = self._settle_together(bundle, moving, owners, blocked, barred, first, tick_s, tallies)
+            fitting = _fitting(tried, blocked, barred)
         fates = self._fates(bundle, fitting, mix, outcomes)
-        for m, b in zip(tried, blocked or [], strict=blocked is not None):
-            if b.any():  # more than the emptiest bucket can ever hold: refused for ever
-                fates[id(m.flow)] = fate_with_blocked(m, b, self._blocking_limit(lane, m.units), fates.get(id(m.flow)))
+        if fitting is not tried:
+            for k, m in enumerate(tried):
+                never = np.zeros(m.counts.shape[1], dtype=bool) if blocked is None else blocked[k]
+                if never.any() or any(barred[k]):  # more than the emptiest bucket can ever hold: refused for ever
+                    limit, other = self._blocking_limit(lane, m.units), fates.get(id(m.flow))
+                    fates[id(m.flow)] = fate_with_blocked(m, never, limit, barred[k], other)
         self._write_down(bundle, tried, outcomes, first, fates)
         return fates
 
@@ -327,6 +330,7 @@ class FlowLevel:
         moving: list[Moving],
         owners: list[Pattern],
         blocked: list[Booleans] | None,
+        barred: Sequence[Sequence[Limit | None]],
         first: int,
         tick_s: float,
         tallies: dict[int, Tally],
@@ -342,6 +346,7 @@ class FlowLevel:
             joint_groups(moving, owners),
             [self._cohorts.get(id(m.flow)) for m in moving],
             [(~b).astype(float) for b in never],
+            [[limit is not None for limit in limits] for limits in barred],
             first,
             tick_s,
         )
@@ -366,17 +371,15 @@ class FlowLevel:
         if home.verdict is not None:
             by_cost = mix.costs is not None and not mix.joint and not mix.indexes and not self._retries_in(bundle)
             if mix.costs is not None:
-                order = " (the cheaper before the dearer)" if by_cost else ""
-                self._recorder.warn(
-                    "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
-                    f'at this level{order}; level = "request" is exact'
-                )
+                self._warn_of_mixed_costs(" (the cheaper before the dearer)" if by_cost else "")
             shares = refused_shares(home.verdict, home.reached.units, moving, by_cost=by_cost)
         at_index = {
             name: (outcome.verdict.columns, alike_shares(outcome.verdict, outcome.reached.units))
             for name, outcome in outcomes.items()
             if name != bundle.home.name and outcome.verdict is not None
         }
+        if mix.mixed & at_index.keys():
+            self._warn_of_mixed_costs("")
         fates = {}
         for m, share in zip(moving, shares, strict=True):
             refusals = refusals_of(m.counts, home.verdict.columns, share) if home.verdict is not None else ()
@@ -387,6 +390,12 @@ class FlowLevel:
             if refusals or any(at_entries):
                 fates[id(m.flow)] = fate_of(m, refusals, at_entries)
         return fates
+
+    def _warn_of_mixed_costs(self, order: str) -> None:
+        self._recorder.warn(
+            "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
+            f'at this level{order}; level = "request" is exact'
+        )
 
     def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans] | None:
         """For each leg the partitions in which an attempt of it can never pass: it costs more than a bucket holds. None: there are none.
@@ -405,6 +414,19 @@ class FlowLevel:
                 for k in members:
                     blocked[k] = np.ones(len(by_column), dtype=bool)
         return blocked
+
+    def _barred(self, bundle: _Bundle, moving: Sequence[Moving]) -> list[list[Limit | None]]:
+        """For each leg and each of its index entries the limit that it never passes: it costs more than a bucket of the index holds."""
+        return [
+            [
+                self._blocking_limit(lane, entry.units)
+                if entry.units > min(lane.largest_cost(), lane.least_depth()) - lane.columns[0].buckets.floor
+                else None
+                for entry in m.flow.entries
+                for lane in (bundle.resources[entry.resource.name].lanes[bundle.dimension],)
+            ]
+            for m in moving
+        ]
 
     def _blocking_limit(self, lane: Lane, units: float) -> Limit:
         gates = [*lane.totals, *lane.columns]
@@ -563,6 +585,25 @@ class FlowLevel:
             record.finished_s = min(last * self._grid.tick_s, self._grid.duration_s)
 
 
+def _fitting(
+    moving: list[Moving], blocked: Sequence[Booleans] | None, barred: Sequence[Sequence[Limit | None]]
+) -> list[Moving]:
+    """The legs without what never passes; the same list where all may."""
+    if blocked is None and not any(any(limits) for limits in barred):
+        return moving
+    fitting = []
+    for k, m in enumerate(moving):
+        kept = m if blocked is None or not blocked[k].any() else m.only(~blocked[k])
+        for e, limit in enumerate(barred[k]):
+            if limit is not None:
+                lost = m.entries[e].sum(axis=1)
+                share = 1.0 - np.divide(lost, m.by_tick, out=np.zeros(len(lost)), where=m.by_tick > 0)
+                kept = kept.thinned(share)
+                kept = with_entries(kept, [c * (i != e) for i, c in enumerate(kept.entries)])
+        fitting.append(kept)
+    return fitting
+
+
 def _ceiling_ratio(moving: Sequence[Moving], units: Floats) -> Floats | None:
     """Ceiling units per consumed unit in each cell, or None where they are the same."""
     if all(m.flow.ceiling_ratio == 1.0 for m in moving):
@@ -586,12 +627,14 @@ class _Mix:
     costs : all costs, ascending, where there is more than one; else None.
     joint : whether there are transactions, whose items are served together or not at all.
     indexes : the indexes that writes have entries in.
+    mixed : those of them in which writes differ in what they cost.
     """
 
     quantum: Floats
     costs: tuple[float, ...] | None
     joint: bool
     indexes: frozenset[str]
+    mixed: frozenset[str]
 
 
 def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
@@ -604,6 +647,10 @@ def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
     costs = tuple(sorted({flow.leg.units for flow in flows}))
     joint = any(flow.joint is Joint.ALL for flow in flows)
     indexes = frozenset(entry.resource.name for flow in flows for entry in flow.entries)
+    costs_at = {
+        name: {sum(e.units for e in flow.entries if e.resource.name == name) for flow in flows} for name in indexes
+    }
+    mixed_at = frozenset(name for name, sums in costs_at.items() if len(sums - {0.0}) > 1)
     if indexes:
         quantum = np.zeros(columns)
-    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint, indexes)
+    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint, indexes, mixed_at)

@@ -199,6 +199,7 @@ def fate_of(moving: Moving, refusals: tuple[Refusals, ...], at_entries: tuple[tu
     """
     leg = moving.flow.leg
     items = moving.by_tick
+    at_entries = at_entries or ((),) * len(moving.flow.entries)
     if len(refusals) == 1:  # as it is added up below, in fewer steps
         here = moving.counts[:, refusals[0].columns]
         cells = refusals[0].cells
@@ -228,16 +229,31 @@ def fate_of(moving: Moving, refusals: tuple[Refusals, ...], at_entries: tuple[tu
     return Fate(refused, admitted, nothing, refusals, at_entries)
 
 
-def fate_with_blocked(moving: Moving, blocked: Booleans, limit: Limit, other: Fate | None) -> Fate:
-    """What became of a leg some of whose partitions refuse it for ever, ``other`` being its fate in the rest."""
+def fate_with_blocked(
+    moving: Moving,
+    blocked: Booleans,
+    limit: Limit,
+    barred: Sequence[Limit | None],
+    other: Fate | None,
+) -> Fate:
+    """What became of a leg some of whose partitions refuse it for ever, ``other`` being its fate in the rest.
+
+    ``barred``: for each index entry the limit that it never passes, None where it may pass.
+    """
     columns = np.arange(len(blocked))
     cells = {limit: moving.counts * np.broadcast_to(blocked.astype(float), moving.counts.shape)}
     if other is not None:
         for one in other.refusals:
             mine = cells.setdefault(one.limit, np.zeros(moving.counts.shape))
             mine[:, one.columns] += one.cells * ~blocked[one.columns]
-    refusals = tuple(Refusals(name, columns, amounts) for name, amounts in cells.items())
-    return fate_of(moving, refusals, () if other is None else other.at_entries)
+    refusals = tuple(Refusals(name, columns, amounts) for name, amounts in cells.items() if amounts.any())
+    at_entries = list(((),) * len(barred) if other is None else other.at_entries)
+    for e, bar in enumerate(barred):
+        if bar is not None:
+            at_entries[e] = (
+                Refusals(bar, np.arange(moving.entries[e].shape[1]), np.asarray(moving.entries[e], float)),
+            )
+    return fate_of(moving, refusals, tuple(at_entries))
 
 
 def nothing_served(legs: Sequence[Moving], fates: Sequence[Fate | None]) -> Floats:

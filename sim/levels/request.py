@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,14 @@ from sim.clients.base import ErrorKind
 from sim.clients.breaker import is_failure
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
-from sim.levels.books import NO_TIME, PASSED, SERVED, Books
+from sim.levels.books import ELSEWHERE, NO_TIME, PASSED, SERVED, Books
 from sim.levels.demand import Demand, Joint
 from sim.levels.laid import Laid
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
 from sim.levels.streams import Item, Request, Stream
 from sim.names import TABLE, Dimension, ErrorName, Limit
-from sim.partitions.clocked import ClockedLane
+from sim.partitions.clocked import ClockedLane, ClockedTotal
 from sim.partitions.resource import Resource
 from sim.results.log import AttemptLog
 from sim.results.recorder import Recorder
@@ -113,6 +114,24 @@ class RequestLevel:
             self._log.flush()
 
 
+class _Arrivals(NamedTuple):
+    """All arrivals of a stretch in order of time: moment, leg (over all streams), partition, row in its stream, latency, index partitions
+    of its entries (-1: none), and whose they are.
+    """
+
+    times: Floats
+    legs: Ints
+    columns: Ints
+    rows: Ints
+    latencies: Floats
+    entries: Ints
+    owners: list[tuple[Stream, Arrived]]
+
+
+# Levels, times, rate, depth and floor of an index's ceilings, its total bucket, and units of an entry, for each entry of a leg.
+_EntryStates = list[tuple[list[float], list[float], float, float, float, ClockedTotal | None, float]]
+
+
 class _Counter:
     """One lane as the loop meets it: its gates in continuous time, its books, and where its partitions stand."""
 
@@ -176,12 +195,13 @@ class Loop:
                 legs_in[id(counter)] += 1
                 self._units.append(flow.units)
                 self._ceiling_units.append(flow.units * flow.ceiling_ratio)
-                self._careful.append(stream.always_careful or not counter.lane.is_plain)
+                at = [self._counters[entry.resource.name, Dimension.WRITE] for entry in flow.entries]
+                plain = all(c.lane.is_plain for c in (counter, *at))
+                self._careful.append(stream.always_careful or not plain)
                 entries: list[tuple[_Counter, int, float, Laid]] = []
-                for entry in flow.entries:
-                    at = self._counters[entry.resource.name, Dimension.WRITE]
-                    entries.append((at, legs_in.setdefault(id(at), 0), entry.units, entry))
-                    legs_in[id(at)] += 1
+                for entry, there in zip(flow.entries, at, strict=True):
+                    entries.append((there, legs_in.setdefault(id(there), 0), entry.units, entry))
+                    legs_in[id(there)] += 1
                 self._entries.append(entries)
         for stream in streams:
             for _ in range(stream.threads):
@@ -207,9 +227,9 @@ class Loop:
         until_s = float(edges_s[-1])
         for counter in self._counters.values():
             counter.books.open(first, edges_s)
-        times, legs, columns, rows, latencies, owners = self._merge(arrived)
-        if len(times):
-            self._run_arrivals(times, legs, columns, rows, latencies, owners)
+        arrivals = self._merge(arrived)
+        if len(arrivals.times):
+            self._run_arrivals(arrivals)
         heap = self._heap
         while heap and heap[0][0] < until_s:
             due_s, _, act, request = heappop(heap)
@@ -217,12 +237,11 @@ class Loop:
         for counter in self._counters.values():
             counter.books.close(counter.column_of)
 
-    def _merge(
-        self, arrived: list[tuple[Stream, Arrived]]
-    ) -> tuple[Floats, Ints, Ints, Ints, Floats, list[tuple[Stream, Arrived]]]:
-        """All arrivals in order of time: moment, leg (over all streams), partition, row in its stream, latency."""
-        parts: list[list[np.ndarray]] = [[], [], [], [], []]
+    def _merge(self, arrived: list[tuple[Stream, Arrived]]) -> _Arrivals:
+        """All arrivals in order of time."""
+        parts: list[list[np.ndarray]] = [[], [], [], [], [], []]
         owners = []
+        most = max((came.entries.shape[-1] for _, came in arrived if came.entries is not None), default=0)
         for stream, came in arrived:
             count = len(came.times_s)
             latency = stream.first_latencies(count)
@@ -237,26 +256,28 @@ class Loop:
             offset = stream.offset
             for part, values in zip(
                 parts,
-                (came.times_s[keep], came.leg[keep] + offset, came.column[keep], keep, latency[keep]),
+                (
+                    came.times_s[keep],
+                    came.leg[keep] + offset,
+                    came.column[keep],
+                    keep,
+                    latency[keep],
+                    _widened(came, keep, most),
+                ),
                 strict=True,
             ):
                 part.append(values)
         if not owners:
             none = np.empty(0, dtype=np.int64)
-            return np.empty(0), none, none, none, np.empty(0), []
-        times, legs, columns, rows, latencies = (np.concatenate(part) for part in parts)
+            return _Arrivals(np.empty(0), none, none, none, np.empty(0), none.reshape(0, 0), [])
+        times, legs, columns, rows, latencies, entries = (np.concatenate(part) for part in parts)
         order = np.argsort(times, kind="stable")
-        return times[order], legs[order], columns[order], rows[order], latencies[order], owners
+        return _Arrivals(
+            times[order], legs[order], columns[order], rows[order], latencies[order], entries[order], owners
+        )
 
-    def _run_arrivals(
-        self,
-        times: Floats,
-        legs: Ints,
-        columns: Ints,
-        rows: Ints,
-        latencies: Floats,
-        owners: list[tuple[Stream, Arrived]],
-    ) -> None:
+    def _run_arrivals(self, arrivals: _Arrivals) -> None:
+        times, legs, columns, rows, latencies, entries, owners = arrivals
         heap, careful = self._heap, self._careful
         state_of = [(c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total) for c in self._counter_of]
         units, ceiling_units = self._units, self._ceiling_units
@@ -264,7 +285,11 @@ class Loop:
         came_of = {id(stream): came for stream, came in owners}
         through_clients: list[int] = []
         refused: list[int] = []
-        limits: list[Limit] = []
+        outcomes: list[int] = []
+        short_entries: list[tuple[int, int, int]] = []  # arrival, entry, limit
+        entry_list: list[list[int]] = entries.tolist()
+        entry_states = self._entry_states()
+        number_of = {limit: number for number, limit in enumerate(Limit)}
         next_due = heap[0][0] if heap else math.inf
         leg_list, column_list, latency_list = legs.tolist(), columns.tolist(), latencies.tolist()
         for i, now in enumerate(times.tolist()):
@@ -273,6 +298,31 @@ class Loop:
                 act(due_s, request)
                 next_due = heap[0][0] if heap else math.inf
             leg = leg_list[i]
+            if entry_states[leg] is not None and not careful[leg]:
+                at_base, at_entries, told = self._admit_entries(
+                    now, leg, column_list[i], entry_list[i], entry_states[leg]
+                )
+                if told is None:
+                    continue
+                refused.append(i)
+                outcomes.append(at_base)
+                short_entries += [(i, e, number) for e, number in at_entries]
+                stream = stream_of[leg]
+                if stream.policy.max_attempts > 1:
+                    serving = stream.resource.partitions.serving
+                    request = Request(
+                        stream,
+                        leg - stream.offset,
+                        serving[column_list[i]],
+                        None,
+                        now,
+                        stream.pick_client(),
+                        self._numbered(leg, entry_list[i]),
+                    )
+                    stream.unanswered += 1
+                    self._answered_later(now, latency_list[i], request, told)
+                    next_due = heap[0][0] if heap else math.inf
+                continue
             if careful[leg]:
                 stream = stream_of[leg]
                 through_clients.append(i)
@@ -309,7 +359,7 @@ class Loop:
                     total.level += units[leg]  # a refused attempt takes tokens nowhere
             levels[column] = level
             refused.append(i)
-            limits.append(limit)
+            outcomes.append(number_of[limit])
             stream = stream_of[leg]
             if stream.policy.max_attempts > 1:
                 serving = stream.resource.partitions.serving
@@ -329,29 +379,96 @@ class Loop:
                 self._count += 1
                 heappush(heap, (answered_s + delay_s, self._count, self._again, request))
                 next_due = heap[0][0]
-        self._note_first(times, legs, columns, latencies, through_clients, refused, limits)
+        self._note_first(arrivals, through_clients, refused, outcomes, short_entries)
+
+    def _entry_states(self) -> list[_EntryStates | None]:
+        """For each leg with index entries what the tight loop needs of their lanes; None where it has none."""
+        return [
+            [
+                (at.gate.levels, at.gate.at_s, at.gate.rates[0], at.gate.depths[0], at.gate.floor, at.total, units)
+                for at, _, units, _ in entries
+            ]
+            if entries
+            else None
+            for entries in self._entries
+        ]
+
+    def _admit_entries(
+        self, now: float, leg: int, column: int, places: Sequence[int], states: _EntryStates
+    ) -> tuple[int, list[tuple[int, int]], Limit | None]:
+        """`_try` of a first attempt of a single item, in plain lanes, with what is taken given back where anything is refused.
+
+        Returns
+        -------
+        The outcome at the table, the refused entries with the number of the limit, and the limit that the client is told (None: passed).
+        """
+        counter = self._counter_of[leg]
+        limit = counter.lane.admit(now, column, self._units[leg], self._ceiling_units[leg])
+        short: list[tuple[int, int]] = []
+        told, by = limit, ELSEWHERE
+        passed = []
+        for e, (levels, at_s, rate, depth, floor, total, units) in enumerate(states):
+            place = places[e]
+            if place < 0:
+                continue
+            level = levels[place] + (now - at_s[place]) * rate
+            if level > depth:
+                level = depth
+            at_s[place] = now
+            refusal = None
+            if total is not None:
+                room = total.level + (now - total.at_s) * total.rate
+                if room > total.depth:
+                    room = total.depth
+                total.at_s = now
+                total.level = room
+                if room - total.floor < units:
+                    refusal = total.limit
+            if refusal is None and level - floor < units:
+                refusal = Limit.KEY_RANGE
+            if refusal is None:
+                levels[place] = level - units
+                if total is not None:
+                    total.level -= units
+                passed.append(e)
+                continue
+            levels[place] = level
+            short.append((e, counter.books.number_of[refusal]))
+            if told is None:
+                told = refusal
+            if by == ELSEWHERE:
+                by = counter.books.elsewhere[self._entries[leg][e][0].resource.name, refusal]
+        if told is None:
+            return 0, short, None
+        if limit is None:
+            counter.lane.take(column, -self._units[leg], -self._ceiling_units[leg])
+        for e in passed:
+            levels, _, _, _, _, total, units = states[e]
+            levels[places[e]] += units
+            if total is not None:
+                total.level += units
+        return (by if limit is None else counter.books.number_of[limit]), short, told
 
     def _note_first(
         self,
-        times: Floats,
-        legs: Ints,
-        columns: Ints,
-        latencies: Floats,
-        elsewhere: list[int],
+        arrivals: _Arrivals,
+        through_clients: list[int],
         refused: list[int],
-        limits: list[Limit],
+        outcomes: list[int],
+        short_entries: list[tuple[int, int, int]],
     ) -> None:
-        """Write first attempts into the books of their lanes."""
+        """Write first attempts into the books of their lanes, and their index entries into those of the indexes."""
         counters = list(self._counters.values())
+        times, legs, columns, latencies = arrivals.times, arrivals.legs, arrivals.columns, arrivals.latencies
         if len(counters) == 1:
-            counters[0].books.first_attempts(times, legs, columns, latencies, elsewhere, refused, limits)
+            counters[0].books.first_attempts(times, legs, columns, latencies, through_clients, refused, outcomes)
             return
         place = {id(counter): k for k, counter in enumerate(counters)}
         lane_of_leg = np.array([place[id(counter)] for counter in self._counter_of], dtype=np.int64)
         number_of_leg = np.array(self._number_in_books, dtype=np.int64)
         lanes = lane_of_leg[legs]
-        through_clients = np.zeros(len(times), dtype=bool)
-        through_clients[elsewhere] = True
+        by_client = np.zeros(len(times), dtype=bool)
+        by_client[through_clients] = True
         refused_at = np.array(refused, dtype=np.int64)
         for k, counter in enumerate(counters):
             mine = lanes == k
@@ -364,10 +481,22 @@ class Loop:
                 number_of_leg[legs[mine]],
                 columns[mine],
                 latencies[mine],
-                np.flatnonzero(through_clients[mine]).tolist(),
+                np.flatnonzero(by_client[mine]).tolist(),
                 rank[refused_at[lost]].tolist(),
-                [limit for limit, here in zip(limits, lost.tolist(), strict=True) if here],
+                [outcome for outcome, here in zip(outcomes, lost.tolist(), strict=True) if here],
             )
+        if not arrivals.entries.shape[1]:
+            return
+        codes = np.full(arrivals.entries.shape, PASSED)
+        codes[refused_at] = ELSEWHERE
+        for i, e, number in short_entries:
+            codes[i, e] = number
+        for leg, entries in enumerate(self._entries):
+            mine = (legs == leg) & ~by_client
+            for e, (at, number, _, _) in enumerate(entries):
+                taken = mine & (arrivals.entries[:, e] >= 0)
+                if taken.any():
+                    at.books.first_entries(times[taken], number, arrivals.entries[taken, e], codes[taken, e])
 
     # One request through its client.
 
@@ -782,7 +911,8 @@ class Loop:
 
     def _be_careful(self, stream: Stream, careful: bool) -> None:
         for leg in range(stream.offset, stream.offset + len(stream.pattern.flows)):
-            self._careful[leg] = careful or not self._counter_of[leg].lane.is_plain
+            at = [counter for counter, *_ in self._entries[leg]]
+            self._careful[leg] = careful or not all(c.lane.is_plain for c in (self._counter_of[leg], *at))
 
     def _succeed(self, now_s: float, request: Request) -> None:
         stream = request.stream
@@ -822,3 +952,11 @@ def _give_back(taken: Sequence[tuple[ClockedLane, int, float, float]]) -> None:
     """Undo what was taken for a request that is refused after all."""
     for lane, column, units, ceiling_units in taken:
         lane.take(column, -units, -ceiling_units)
+
+
+def _widened(came: Arrived, keep: Ints, most: int) -> Ints:
+    """Index partitions of single items' entries in as many columns as the leg with the most has."""
+    wide = np.full((len(keep), most), -1, dtype=np.int64)
+    if came.entries is not None and came.items is None:
+        wide[:, : came.entries.shape[1]] = came.entries[keep]
+    return wide

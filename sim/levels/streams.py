@@ -162,7 +162,6 @@ class Stream:
             or first.limiter is not None
             or self.joint is not Joint.ONE_OF
             or self.timeout_s is not None
-            or any(flow.entries for flow in pattern.flows)
         )
         self.moments = generator(seed, name, "moments")
         self.deals = [generator(seed, name, flow.leg.name, "deals") for flow in pattern.flows]

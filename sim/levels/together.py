@@ -20,10 +20,11 @@ from sim.names import Limit
 from sim.partitions.bucket import floor_grains, grains
 from sim.partitions.lane import Lane, Offer, Verdict
 
-_PLAIN_ROUNDS = 4  # before steps are shortened
-_ROUNDS_MAX = 80  # of the quick approach; what it leaves open is settled by bisection
-_SWEEPS_MAX = 20
-_HALVINGS = 40
+_SHRINKS = 0.9  # of the last change: whole steps that gain less are given up
+_ROUNDS_MAX = 120
+_REMEMBERED = 6  # steps that an extrapolation looks back on
+_GROWS = 3.0  # times the last error: then the extrapolation has gone astray and begins anew
+_LEAST = 1e-12  # a share below this is none
 _PRECISION = 1e-8  # of a share of admitted attempts
 
 
@@ -66,6 +67,7 @@ def settle_together(
     groups: Sequence[Sequence[int]],
     cohorts: Sequence[Cohorts | None],
     passable: Sequence[Floats],
+    barred: Sequence[Sequence[bool]],
     first: int,
     tick_s: float,
 ) -> Together:
@@ -78,6 +80,7 @@ def settle_together(
     groups : for each transaction the indexes of its legs.
     cohorts : for each leg what is on its way to return, None where it does not retry.
     passable : for each leg 1 or 0 by partition: whether an attempt of it could ever pass there.
+    barred : for each leg and each of its index entries whether it never passes.
     first : number of the first tick.
     """
     ticks, columns = moving[0].counts.shape
@@ -100,7 +103,7 @@ def settle_together(
         due = [None if c is None else c.take_due(first + t, columns) for c in cohorts]
         fresh = [np.asarray(m.counts[t], dtype=float) for m in moving]
         dealt = [[np.asarray(cells[t], dtype=float) for cells in m.entries] for m in moving]
-        tick = _Tick(lanes, flows, fresh, dealt, due, cohorts, passable, groups, tick_s)
+        tick = _Tick(lanes, flows, fresh, dealt, due, cohorts, passable, barred, groups, tick_s)
         tick.balance()
         for index, lane in enumerate(lanes.values()):
             offer = tick.offers[index]
@@ -140,6 +143,7 @@ class _Tick:
         due: Sequence[Floats | None],
         cohorts: Sequence[Cohorts | None],
         passable: Sequence[Floats],
+        barred: Sequence[Sequence[bool]],
         groups: Sequence[Sequence[int]],
         tick_s: float,
     ) -> None:
@@ -153,6 +157,7 @@ class _Tick:
         self._due = due
         self._cohorts = cohorts
         self._passable = passable
+        self._barred = barred
         self._group_of = {k: group for group in groups for k in group}
         self._tick_s = tick_s
         widths = [len(lane.columns[0].buckets.level) for lane in self._lanes]
@@ -165,6 +170,8 @@ class _Tick:
         members += [sum(flows[k].leg.items * (1 + len(flows[k].entries)) for k in group) for group in groups]
         self._members = max(members)
         self.admitted = [np.ones(width) for width in widths]
+        self._reach = [1.0] * len(flows)  # of each leg's items the share that all else lets pass
+        self._unsettled = 0.0  # how far that share was off when the attempts were counted with it
         self.granted = [1.0] * len(flows)
         self.final = [np.zeros(len(rows)) for rows in fresh]
         self.numbered: list[Floats | None] = [None] * len(flows)
@@ -195,7 +202,10 @@ class _Tick:
     def _admitted_there(self, k: int, e: int) -> float:
         """Share of a leg's items whose index entry is admitted, or that have none."""
         items = float(self.totals[k].sum())
-        lost = float((self.entries_of(k, e) * (1.0 - self.admitted[self._at[k][e]])).sum())
+        cells = self.entries_of(k, e)
+        lost = (
+            float(cells.sum()) if self._barred[k][e] else float((cells * (1.0 - self.admitted[self._at[k][e]])).sum())
+        )
         return 1.0 - lost / items if items > 0 else 1.0
 
     def _shares(self) -> tuple[list[float], list[list[float]]]:
@@ -221,61 +231,54 @@ class _Tick:
 
     def passing(self, k: int) -> Floats:
         """Share of a leg's attempts that pass as a whole, by partition."""
-        reach, _ = self._shares()
-        return np.asarray(self.admitted[self._own[k]] * self._passable[k] * reach[k])
+        return np.asarray(self.admitted[self._own[k]] * self._passable[k] * self._reach[k])
 
     # The fixed point.
 
     def balance(self) -> None:
-        """Find the shares; afterwards all that hangs on them belongs together."""
-        for number in range(_ROUNDS_MAX):
+        """Find the shares; afterwards all that hangs on them belongs together.
+
+        Whole steps are quick where one lane is short. Where lanes wait for each other they answer in turns or overshoot; then the next
+        shares are extrapolated from the last ones (Anderson's acceleration, in logarithms).
+        """
+        before = np.inf
+        history: list[tuple[Floats, Floats]] | None = None
+        for _ in range(_ROUNDS_MAX):
             target = self._respond()
             change = max(float(np.abs(a - b).max()) for a, b in zip(target, self.admitted, strict=True))
-            if change < _PRECISION:
+            if max(change, self._unsettled) < _PRECISION:
                 self.admitted = target
                 return
-            step = 1.0 if number < _PLAIN_ROUNDS or self._members == 1 else 1.0 / self._members
-            self.admitted = [
-                new if step == 1.0 else np.asarray(old ** (1.0 - step) * new**step)
-                for old, new in zip(self.admitted, target, strict=True)
-            ]
-        if self._members > 1:
-            self._bisect()
-
-    def _bisect(self) -> None:
-        """Column by column: the more it admits the more of its room is taken, so there is one share that fits."""
-        for _ in range(_SWEEPS_MAX):
-            before = [row.copy() for row in self.admitted]
-            for index in range(len(self._lanes)):
-                target = self._respond()[index]
-                for column in np.flatnonzero((target < 1.0) | (self.admitted[index] < 1.0)).tolist():
-                    self._bisect_column(index, column)
-            if max(float(np.abs(a - b).max()) for a, b in zip(before, self.admitted, strict=True)) < 10 * _PRECISION:
-                break
+            if history is None and self._members > 1 and change > _SHRINKS * before:
+                history = []
+            before = change
+            if history is None:
+                self.admitted = target
+                continue
+            at = np.log(np.maximum(np.concatenate(self.admitted), _LEAST))
+            off = np.log(np.maximum(np.concatenate(target), _LEAST)) - at
+            if history and float(np.abs(off).max()) > _GROWS * float(np.abs(history[-1][1]).max()):
+                history.clear()
+            history.append((at, off))
+            del history[:-_REMEMBERED]
+            guess = np.exp(np.minimum(_extrapolated(history, 1.0 / self._members), 0.0))
+            widths = np.cumsum([len(row) for row in self.admitted])[:-1]
+            self.admitted = list(np.split(guess, widths))
         self._respond()
-
-    def _bisect_column(self, index: int, column: int) -> None:
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            self.admitted[index][column] = middle
-            if float(self._respond()[index][column]) > middle:
-                low = middle
-            else:
-                high = middle
-            if high - low < _PRECISION / 10:
-                break
-        self.admitted[index][column] = (low + high) / 2
 
     def _respond(self) -> list[Floats]:
         """The shares that the lanes admit of what reaches them at the present shares."""
         self._count_attempts()
         reach, reach_entries = self._shares()
+        self._unsettled = max(abs(a - b) for a, b in zip(reach, self._reach, strict=True))
+        self._reach = reach
         asked: list[list[tuple[Floats, float]]] = [[] for _ in self._lanes]
         for k, flow in enumerate(self._flows):
             mine = self.totals[k] * self._passable[k] * (flow.units * reach[k])
             asked[self._own[k]].append((mine, flow.ceiling_ratio))
             for e, entry in enumerate(flow.entries):
+                if self._barred[k][e]:
+                    continue
                 asked[self._at[k][e]].append((self.entries_of(k, e) * (entry.units * reach_entries[k][e]), 1.0))
         self.units, self.ratios, self.offers = [], [], []
         answer = []
@@ -302,7 +305,7 @@ class _Tick:
     def _count_attempts(self) -> None:
         if all(cohorts is None for cohorts in self._cohorts):
             return
-        reach, _ = self._shares()
+        self._reach, _ = self._shares()
         for k, cohorts in enumerate(self._cohorts):
             if cohorts is None:
                 continue
@@ -310,7 +313,7 @@ class _Tick:
             rows[0] = self._fresh[k]
             due = self._due[k]
             assert due is not None, "cohorts have what is due"
-            passing = self.admitted[self._own[k]] * self._passable[k] * reach[k]
+            passing = self.passing(k)
             again = (1 - passing) * (1 - self.final[k]) * self.granted[k]
             for n in range(1, cohorts.attempts_max):
                 rows[n] = due[n - 1] + rows[n - 1] * again * cohorts.at_once[n - 1]
@@ -378,3 +381,14 @@ def _product(shares: Sequence[float]) -> float:
     for share in shares:
         product *= share
     return product
+
+
+def _extrapolated(history: Sequence[tuple[Floats, Floats]], step: float) -> Floats:
+    """The next place, given the last ones and how far each was off: where a linear law through them would not be off at all."""
+    at, off = history[-1]
+    if len(history) == 1:
+        return np.asarray(at + step * off)
+    moves = np.array([at - a for a, _ in history[:-1]]).T
+    changes = np.array([off - f for _, f in history[:-1]]).T
+    weights, *_ = np.linalg.lstsq(changes, off, rcond=1e-10)
+    return np.asarray(at + step * off - (moves + step * changes) @ weights)
