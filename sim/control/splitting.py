@@ -8,6 +8,8 @@ from typing import Any
 import simpy
 
 from sim.keyspace.cutting import Cut, Load, NoCut, find_cut
+from sim.keyspace.hashing import HASH_SPACE
+from sim.keyspace.position import Position
 from sim.names import Declined, Dimension, SplitReason
 from sim.partitions.resource import Resource
 from sim.results.recorder import DeclinedSplit, EventRow, Recorder, Split
@@ -68,8 +70,10 @@ class Splitter:
         decided_s = self._env.now
         yield self._env.timeout(delay_s)
         now_s = float(self._env.now)
-        halves = self._resource.split(number, cut.at, now_s)
         del self.in_flight[number]
+        if self._resource.partitions.lives[number].retired_s is not None:
+            return  # a new layout has cut it meanwhile
+        halves = self._resource.split(number, cut.at, now_s)
         record = self._recorder.resources[self._resource.name]
         record.splits.append(Split(now_s, decided_s, number, halves, reason, cut.at, cut.inside_collection))
         note_capacity(self._resource, self._recorder, now_s)
@@ -100,6 +104,27 @@ def _mark(number: int, loads: Sequence[Load]) -> tuple[object, ...]:
     """What a decision not to cut hangs on, coarsely: the range, and which part of the load comes from which spread."""
     total = sum(units for _, units in loads)
     return (number, *((spread, round(20 * units / total)) for spread, units in loads))
+
+
+def lay_out(resource: Resource, recorder: Recorder, partitions: int, decided_s: float, now_s: float) -> None:
+    """Halve ranges until none is wider than one of so many equal ones, so that each carries its part of an even load (F-PART-9).
+
+    Where all ranges are equal and there are too few, their number doubles.
+    """
+    record = recorder.resources[resource.name]
+    # Equal ranges of a number that is no power of two differ by one position.
+    widest = HASH_SPACE // partitions + 1
+    waiting = list(resource.partitions.serving)
+    while waiting:
+        number = waiting.pop()
+        low, high = resource.partitions.range_of(number)
+        if high.hash - low.hash <= widest:
+            continue
+        middle = Position((low.hash + high.hash) // 2, 0)
+        halves = resource.split(number, middle, now_s)
+        record.splits.append(Split(now_s, decided_s, number, halves, SplitReason.THROUGHPUT, middle, False))
+        waiting += halves
+    note_capacity(resource, recorder, now_s)
 
 
 def note_capacity(resource: Resource, recorder: Recorder, now_s: float) -> None:
