@@ -128,8 +128,10 @@ def lay_out(resource: Resource, recorder: Recorder, partitions: int, decided_s: 
 
 
 def note_capacity(resource: Resource, recorder: Recorder, now_s: float) -> None:
-    """Write down what the resource can give and how many partitions it has, where that changed."""
+    """Write down mode, what the resource can give and how many partitions it has, where that changed."""
     record = recorder.resources[resource.name]
+    if not record.modes or record.modes[-1][1] is not resource.mode:
+        record.modes.append((now_s, resource.mode))
     count = len(resource.partitions)
     if not record.partition_counts or record.partition_counts[-1][1] != count:
         if record.partition_counts and record.partition_counts[-1][0] == now_s:

@@ -1,9 +1,9 @@
 """AWS's cron expressions: six fields, in UTC, and the moments at which they come (F-AS-12).
 
-``minutes hours day-of-month month day-of-week year``, with or without ``cron(…)``. Each field is a list of numbers, ranges and steps; months
-and weekdays have names too, and a week begins with Sunday, 1. Exactly one of the two day fields is ``?``. Day-of-month knows ``L`` (the last),
-``LW`` (the last weekday, Monday to Friday) and ``15W`` (the weekday nearest to the 15th, in the same month); day-of-week knows ``L`` (Saturday),
-``6L`` (the last Friday) and ``3#2`` (the second Tuesday).
+``minutes hours day-of-month month day-of-week year``, with or without ``cron(…)``. Each field is a list of numbers, ranges and steps;
+months and weekdays have names too, and a week begins with Sunday, 1. Exactly one of the two day fields is ``?``. Day-of-month knows ``L``
+(the last), ``LW`` (the last weekday, Monday to Friday) and ``15W`` (the weekday nearest to the 15th, in the same month); day-of-week
+knows ``L`` (Saturday), ``6L`` (the last Friday) and ``3#2`` (the second Tuesday).
 """
 
 from __future__ import annotations
