@@ -148,7 +148,7 @@ class AutoScaler:
         self._fresh_s = 0.0  # minutes that begin before are not judged
         self._is_acting = False
         self._is_off = False
-        self._refused: tuple[float, ControlError] | None = None  # what was asked last in vain, told once
+        self._refused: tuple[float, ControlError] | None = None  # at which capacity it last asked in vain, told once
         self._pulled_by = (ControlAction.AUTO_SCALING, "")
         seconds = start.second + start.microsecond / 1e6
         self._first_minute_s = (MINUTE_S - seconds) % MINUTE_S
@@ -234,8 +234,8 @@ class AutoScaler:
             self._refused = None
             self._is_acting = True
             self._updates.ask(request, action, self._done)
-        elif self._refused != (wanted, refusal.error):
-            self._refused = (wanted, refusal.error)
+        elif self._refused != (self._capacity, refusal.error):
+            self._refused = (self._capacity, refusal.error)
             self._updates.note_refusal(request, action, refusal)
 
     def _done(self, now_s: float) -> None:
@@ -248,7 +248,7 @@ class AutoScaler:
     def _set_bounds(self, action: ScheduledAction) -> None:
         least = self.least if action.min is None else action.min
         most = self.most if action.max is None else action.max
-        bounds = f"{self._dimension} bounds are {amount(least)} to {amount(most)} units/s from now on ({action.cron})"
+        bounds = f"{self._dimension} bounds are {least:,.10g} to {most:,.10g} units/s from now on ({action.cron})"
         now_s = float(self._env.now)
         if least > most:
             why = "; refused, for the minimum would be above the maximum"
@@ -268,7 +268,7 @@ class AutoScaler:
             return
         which = "minimum" if wanted > self._capacity else "maximum"
         action, by = self._pulled_by
-        self._ask(wanted, action, f"{by}a {which} of {amount(wanted)}" if by else f"the {which} is {amount(wanted)}")
+        self._ask(wanted, action, f"{by}a {which} of {wanted:,.10g}" if by else f"the {which} is {wanted:,.10g}")
 
     def _note_bounds(self, now_s: float, detail: str, outcome: str, error: ControlError | None) -> None:
         self._updates.note(

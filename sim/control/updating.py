@@ -181,7 +181,7 @@ class TableUpdates:
                 return Refusal(ControlError.VALIDATION, f"the table is {mode}")
             for dimension, warm in settings.warm.items():
                 if warm < resource.warm_per_s[dimension]:
-                    had = f"it is {amount(resource.warm_per_s[dimension])} already"
+                    had = f"it is {resource.warm_per_s[dimension]:,.10g} already"
                     return Refusal(ControlError.VALIDATION, f"warm throughput cannot be lowered, and {had}")
             changes = changes or any(
                 value != now
@@ -248,15 +248,18 @@ class TableUpdates:
         if request.mode is not None:
             return self._calibration.mode_switch_s
         short = any(
-            self._needed(self.resources[name], settings.provisioned) > len(self.resources[name].partitions)
+            self._partitions_short(self.resources[name], settings.provisioned) is not None
             for name, settings in request.settings.items()
         )
         return self._calibration.update_table_split_s if short else self._calibration.update_table_s
 
-    def _needed(self, resource: Resource, rates: Rates) -> int:
-        """Partitions that a new provisioned rate asks for (F-PART-3)."""
-        read, write = (rates.get(d, resource.capacity[d].provisioned or 0.0) for d in (Dimension.READ, Dimension.WRITE))
-        return by_provisioned(read, write)
+    def _partitions_short(self, resource: Resource, rates: Rates) -> int | None:
+        """Partitions that a raise of the provisioned rate asks for, where they are more than there are (F-PART-3, F-PART-8)."""
+        now = {d: resource.capacity[d].provisioned or 0.0 for d in Dimension}
+        if all(rate <= now[d] for d, rate in rates.items()):
+            return None
+        needed = by_provisioned(*({**now, **rates}[d] for d in (Dimension.READ, Dimension.WRITE)))
+        return needed if needed > len(resource.partitions) else None
 
     def _carry_out(
         self, request: Request, action: ControlAction, duration_s: float, then: Callable[[float], None] | None
@@ -284,8 +287,8 @@ class TableUpdates:
 
     def _apply(self, resource: Resource, settings: Settings, asked_s: float, now_s: float, *, is_new: bool) -> None:
         if settings.provisioned:
-            needed = self._needed(resource, settings.provisioned)
-            if needed > len(resource.partitions):
+            needed = self._partitions_short(resource, settings.provisioned)
+            if needed is not None:
                 lay_out(resource, self._recorder, needed, asked_s, now_s)
             if not is_new:
                 resource.set_provisioned(settings.provisioned)
@@ -340,8 +343,8 @@ class TableUpdates:
                         "on-demand maximum": now.maximum,
                         "warm throughput": resource.warm_per_s[d],
                     }[what]
-                    from_ = f"from {amount(before)} " if before is not None else ""
-                    detail = f"{d} {what} {from_}to {amount(after)} units/s{why}"
+                    from_ = f"from {before:,.10g} " if before is not None else ""
+                    detail = f"{d} {what} {from_}to {after:,.10g} units/s{why}"
                     rows.append(EventRow(at_s, name, action, detail, "pending", None, None, d, before, after))
         return rows
 

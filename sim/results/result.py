@@ -150,7 +150,7 @@ class Result(Outcome):
             "traffic": {name: self._traffic(name) for name in self.traffic},
             "dax": None,
             "series": self._series(),
-            "alarms": [],
+            "alarms": self._scaling_alarms(),
             "cost": self._cost(),
             "explanation": list(self.explanation),
         }
@@ -243,6 +243,20 @@ class Result(Outcome):
                 "max": _most_ms(record.latency),
             },
         }
+
+    def _scaling_alarms(self) -> list[dict[str, Any]]:
+        """Auto scaling's own alarms, with their names beside the metric that they look at."""
+        return [
+            {
+                "metric": f"Consumed{d.capitalize()}CapacityUnits",
+                "resource": resource,
+                "name": alarm,
+                "state_changes": [[_number(at_s), str(state)] for at_s, state in states],
+            }
+            for resource, record in self.resources.items()
+            for d, lane in record.lanes.items()
+            for alarm, states in lane.alarms.items()
+        ]
 
     def _series(self) -> dict[str, Any]:
         series: dict[str, Any] = {"period_s": _number(self.grid.ticks_per_period * self.grid.tick_s)}
