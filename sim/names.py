@@ -199,6 +199,9 @@ class AlarmState(StrEnum):
     INSUFFICIENT_DATA = "INSUFFICIENT_DATA"
 
 
+ALARM_HIGH, ALARM_LOW = "AlarmHigh", "AlarmLow"  # auto scaling's own alarms (F-AS-4)
+
+
 class ControlError(StrEnum):
     """Why the control plane refuses a request, under AWS's names."""
 

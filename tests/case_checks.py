@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 import operator
 import re
@@ -303,12 +304,7 @@ def scale_ups(seen: Seen) -> list[tuple[float, float]]:
     """(second asked, second in force) of each raise by auto scaling that came into force in the window."""
     start, end = seen.check.window_s or (0.0, math.inf)
     lines = seen.result["capacity"]["table"]
-    raised = {
-        at
-        for line in lines.values()
-        for (_, before), (at, after) in zip(line, line[1:], strict=False)
-        if after > before
-    }
+    raised = {at for line in lines.values() for (_, before), (at, after) in itertools.pairwise(line) if after > before}
     return [
         (row["at_s"], row["done_s"])
         for row in seen.result["events"]

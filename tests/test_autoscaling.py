@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from reference.small import pattern, provisioned, scenario
 
-from sim.control.autoscaling import ALARM_HIGH, ALARM_LOW, consumed_between
-from sim.names import Dimension
+from sim.control.autoscaling import consumed_between
+from sim.names import ALARM_HIGH, ALARM_LOW, Dimension
 from sim.results.recorder import LaneRecord, TimeGrid
 from sim.results.result import Result
 from sim.run import run

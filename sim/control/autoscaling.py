@@ -24,7 +24,7 @@ import simpy
 
 from sim.control.updating import Refusal, Request, Settings, TableUpdates
 from sim.limits import SCALE_IN_BELOW, SCALE_IN_MINUTES, SCALE_OUT_MINUTES
-from sim.names import AlarmState, ControlAction, ControlError, Dimension, Mode
+from sim.names import ALARM_HIGH, ALARM_LOW, AlarmState, ControlAction, ControlError, Dimension, Mode
 from sim.partitions.resource import Resource
 from sim.results.phrases import amount, percent
 from sim.results.recorder import LaneRecord, Recorder
@@ -32,7 +32,6 @@ from sim.scenario import ScalingTarget, ScheduledAction
 from sim.scenario.cron import parse_cron
 
 MINUTE_S = 60.0
-ALARM_HIGH, ALARM_LOW = "AlarmHigh", "AlarmLow"
 
 # Capacity is a whole number, rounded up; so little over one is not worth another: it is the second's worth of tokens that a bucket never
 # starts without, or the last digits of a quotient.
