@@ -148,7 +148,7 @@ class AutoScaler:
         self._is_acting = False
         self._is_off = False
         self._refused: tuple[float, ControlError] | None = None  # at which capacity it last asked in vain, told once
-        self._pulled_by = (ControlAction.AUTO_SCALING, "")
+        self._pulled_by: tuple[ControlAction, str] | None = (ControlAction.AUTO_SCALING, "")  # None: nothing to pull in
         seconds = start.second + start.microsecond / 1e6
         self._first_minute_s = (MINUTE_S - seconds) % MINUTE_S
         self._due = _due(target.schedule, start, recorder.grid.duration_s)
@@ -239,7 +239,6 @@ class AutoScaler:
 
     def _done(self, now_s: float) -> None:
         self._is_acting = False
-        self._pulled_by = (ControlAction.AUTO_SCALING, "")
         self._rewrite(now_s)
 
     # Bounds.
@@ -259,11 +258,15 @@ class AutoScaler:
         self._pull_in()
 
     def _pull_in(self) -> None:
-        """Bring the capacity within the bounds, where it is not and nothing is under way (F-AS-12)."""
-        if self._resource.mode is not Mode.PROVISIONED or self._is_acting:
+        """Bring the capacity within the bounds where these are new (F-AS-12), as soon as nothing else is under way.
+
+        What a change by hand puts outside of them stays there until an alarm asks for something else.
+        """
+        if self._pulled_by is None or self._resource.mode is not Mode.PROVISIONED or self._is_acting:
             return
         wanted = self._within(self._capacity)
         if wanted == self._capacity:
+            self._pulled_by = None
             return
         which = "minimum" if wanted > self._capacity else "maximum"
         action, by = self._pulled_by

@@ -114,13 +114,15 @@ def _late(result: Outcome, b: Bottleneck, target: ScalingTarget, raises: list[Ev
         f"{percent(target.target_utilization)}, was seen at {clock(alarm_s)}, and the first greater capacity, {amount(first.after or 0)}, "
         f"was in force at {clock(_done_s(first))}{when}"
     )
+    at_most = (last.after or 0.0) >= target.max and _done_s(last) < b.end_s
     if len(raises) > 1:
+        bound = ", its maximum," if at_most else ""
         yield (
             f"refused requests are no consumption, so that a step aims no higher than 1/{target.target_utilization:g} of what was served: "
-            f"it took {plural(len(raises), 'step')} to reach {amount(last.after or 0)} at {clock(_done_s(last))}"
+            f"it took {plural(len(raises), 'step')} to reach {amount(last.after or 0)}{bound} at {clock(_done_s(last))}"
         )
-    if (last.after or 0.0) >= target.max and _done_s(last) < b.end_s:
-        yield f"it could go no further, for its maximum is {amount(target.max)}"
+    elif at_most:
+        yield f"auto scaling could go no further, for its maximum is {amount(target.max)}"
 
 
 def schedule_cure(result: Outcome, b: Bottleneck, wanted: int) -> str:
