@@ -77,9 +77,7 @@ class Cohorts:
     def know_answers(self, mode: Mode) -> None:
         """What each limit's refusal is called in this capacity mode, and which end a request: legacy does not know RequestLimitExceeded."""
         self.error = {limit: throttling_error(mode, limit) for limit in Limit}
-        self.final = {
-            limit: self.policy.delay_law(1, error_kind(error)) is None for limit, error in self.error.items()
-        }
+        self.final = {limit: self.policy.delay_law(1, error_kind(error)) is None for limit, error in self.error.items()}
         self._mode = mode
 
     @property
