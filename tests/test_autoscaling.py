@@ -95,6 +95,24 @@ def test_its_time_line_has_each_alarm_and_each_action() -> None:
     assert [(e["action"], e["outcome"], e["error"]) for e in told["events"]] == [("auto-scaling", "done", None)] * 6
 
 
+def test_the_time_line_puts_alarms_changes_and_relief_in_order() -> None:
+    result = scaled(300, minutes=40, table={"burst_at_start": 0}, event=[{"at": 2390, "mode": "on-demand"}])
+    told = [(moment.stamp, moment.what) for moment in result.timeline]
+    assert told[:3] == [
+        ("0:03:00", "AlarmHigh of writes goes off"),
+        ("0:04:30", "auto-scaling: write capacity from 50 to 72 units/s"),
+        ("0:08:00", "AlarmHigh of writes goes off"),
+    ]
+    assert ("0:25:00", "first minute without throttled writes") in told
+    assert told[-1] == (
+        "0:39:50",
+        "update-table: capacity mode from provisioned to on-demand, still under way at the end",
+    )
+    refused = scaled(10, minutes=3, event=[{"at": 60, "write_capacity": 50}])
+    assert [(m.stamp, m.outcome) for m in refused.timeline] == [("0:01:00", "refused")]
+    assert run(scenario()).timeline == ()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_burst_counts_as_consumption_and_makes_fewer_and_larger_steps(level: str) -> None:
     # 15,000 units last 15,000 / (300 - 50) = 60 s: the first minute consumes 300/s, the second 50/s, on average 175: 175 / 0.7 = 250.

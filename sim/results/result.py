@@ -15,6 +15,7 @@ from sim.results.explain import explain, verdict
 from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
+from sim.results.timeline import Moment, timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,11 @@ class Result(Outcome):
     def explanation(self) -> tuple[str, ...]:
         """Sentences: what limited what, from when to when, why nothing helped, and what would."""
         return tuple(explain(self))
+
+    @cached_property
+    def timeline(self) -> tuple[Moment, ...]:
+        """Alarms of auto scaling, changes of capacity and mode, and the first minute without throttles, in order of time."""
+        return timeline(self)
 
     def plot(self) -> Figure:
         """The picture of the run: rates and capacity over time, above partition by time."""
