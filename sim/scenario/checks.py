@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
@@ -40,6 +41,8 @@ class Parts(Protocol):
 
     @property
     def duration(self) -> float: ...
+    @property
+    def start(self) -> datetime: ...
     @property
     def tick(self) -> float: ...
     @property
