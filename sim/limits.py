@@ -37,6 +37,15 @@ ON_DEMAND_PARTITIONS = 4  # F-PART-4
 # Provisioned capacity.
 BURST_WINDOW_S = 300  # F-ADM-2
 PROVISIONED_MIN_UNITS = 1  # F-PROV-1
+DECREASES_BANKED_MAX = 4  # F-PROV-2: at the start of each UTC day, and never more
+DECREASE_EVERY_S = 3600  # F-PROV-2: one more each hour
+MODE_SWITCHES_MAX = 4  # F-PROV-4, provisioned to on-demand
+MODE_SWITCH_WINDOW_S = 86_400  # F-PROV-4, rolling
+
+# Auto scaling.
+SCALE_OUT_MINUTES = 2  # F-AS-1, consecutive
+SCALE_IN_MINUTES = 15  # F-AS-2, consecutive
+SCALE_IN_BELOW = 0.2  # F-AS-2: the low threshold lies so far under the target
 
 # Quotas.
 TABLE_QUOTA_READ_PER_S = 40_000  # F-PROV-1, F-OD-6

@@ -183,6 +183,33 @@ class Declined(StrEnum):
     LOCAL_INDEX = "local-index"
 
 
+class ControlAction(StrEnum):
+    """What changes a table's settings, as rows of a result's events call it."""
+
+    AUTO_SCALING = "auto-scaling"
+    SCHEDULE = "schedule"
+    UPDATE_TABLE = "update-table"
+
+
+class AlarmState(StrEnum):
+    """States of an alarm under CloudWatch's names."""
+
+    OK = "OK"
+    ALARM = "ALARM"
+    INSUFFICIENT_DATA = "INSUFFICIENT_DATA"
+
+
+ALARM_HIGH, ALARM_LOW = "AlarmHigh", "AlarmLow"  # auto scaling's own alarms (F-AS-4)
+
+
+class ControlError(StrEnum):
+    """Why the control plane refuses a request, under AWS's names."""
+
+    IN_USE = "ResourceInUseException"
+    LIMIT = "LimitExceededException"
+    VALIDATION = "ValidationException"
+
+
 class ErrorName(StrEnum):
     """Exceptions that a caller sees, under AWS's names."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import simpy
 
+from sim.control.capacity import start_capacity_control
 from sim.control.plane import ControlPlane
 from sim.control.splitting import note_capacity
 from sim.errors import Problem, ScenarioError
@@ -101,6 +102,7 @@ def _simulate(
     planes = [ControlPlane(env, resource, recorder, key_names) for resource in resources.values()]
     for plane in planes:
         env.process(plane.watch())
+    start_capacity_control(env, scenario, resources, recorder)
     rollovers = sorted({at_s for spec in ordered for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
         env.process(_roll_over(env, rollovers, level))

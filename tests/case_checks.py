@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 import operator
 import re
@@ -299,6 +300,18 @@ def final_answer_ms(seen: Seen) -> int:
     return round(max(seen.of(pattern)["latency_ms"]["max"] for pattern in seen.patterns()))
 
 
+def scale_ups(seen: Seen) -> list[tuple[float, float]]:
+    """(second asked, second in force) of each raise by auto scaling that came into force in the window."""
+    start, end = seen.check.window_s or (0.0, math.inf)
+    lines = seen.result["capacity"]["table"]
+    raised = {at for line in lines.values() for (_, before), (at, after) in itertools.pairwise(line) if after > before}
+    return [
+        (row["at_s"], row["done_s"])
+        for row in seen.result["events"]
+        if row["action"] == "auto-scaling" and row["done_s"] in raised and start <= row["done_s"] < end
+    ]
+
+
 def outcome(seen: Seen) -> str:
     """The errors that requests failed with, or ``ok``."""
     return ", ".join(sorted(failure["error"] for failure in seen.result["failures"])) or "ok"
@@ -376,6 +389,11 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "write_units_per_request": lambda seen: units_per_request(seen, "write"),
     "item_bytes": lambda seen: math.nan,  # needs no run: see `measure`
     "write_capacity_at_start": lambda seen: seen.result["capacity"]["table"]["write"][0][1] / seen.check.divided_by,
+    "write_capacity": lambda seen: seen.table_at("capacity_write"),
+    "read_capacity": lambda seen: seen.table_at("capacity_read"),
+    "scale_ups": lambda seen: len(scale_ups(seen)),
+    "first_scale_up_s": lambda seen: min((done_s for _, done_s in scale_ups(seen)), default=math.inf),
+    "scale_up_duration_s": lambda seen: max((done_s - at_s for at_s, done_s in scale_ups(seen)), default=math.inf),
     "warm_write": lambda seen: seen.table_at("warm_write"),
     "partitions": partitions,
     "partitions_change": lambda seen: (

@@ -30,7 +30,37 @@ def divided(admission: str) -> str:
 SALE = "{ kind = 'spike', base = 1000, peak = 10000, at = '10m', lasting = '40m' }"
 LOCAL_INDEX = "[[table.lsi]]\nname = 'byDate'\nsk = '{user}'\nprojection = 'KEYS_ONLY'\nprojected_bytes = 100\n"
 
+SCALED = "{ write = { min = 5, max = %s, target_utilization = 0.7 } }"
+
 SCENARIOS = {
+    "auto-scaled": "duration = '15m'\n"
+    + USERS
+    + PROVISIONED
+    + "'USER#{user}'\nread_capacity = 5\nwrite_capacity = 50\nburst_at_start = 0\nautoscaling = "
+    + SCALED % 90
+    + "\n"
+    + put("100", "arrivals = 'even'")
+    + "[[event]]\nat = '12m'\nwrite_capacity = 50000\n",
+    "morning": "duration = '90m'\nstart = '2026-01-05T07:00:00Z'\n"
+    + USERS
+    + PROVISIONED
+    + "'USER#{user}'\nread_capacity = 5\nwrite_capacity = 50\nautoscaling = "
+    + SCALED % 500
+    + "\n"
+    + put("[['0s', 10], ['1h', 300]]", "arrivals = 'even'"),
+    "spike-of-a-minute": "duration = '10m'\n"
+    + USERS
+    + PROVISIONED
+    + "'USER#{user}'\nread_capacity = 5\nwrite_capacity = 50\nautoscaling = "
+    + SCALED % 500
+    + "\n"
+    + put("{ kind = 'spike', base = 26, peak = 500, at = '5m', lasting = '1m' }", "arrivals = 'even'"),
+    "warmed-late": "duration = '50m'\n"
+    + USERS
+    + ON_DEMAND
+    + "'USER#{user}'\n"
+    + put("{ kind = 'spike', base = 900, peak = 9000, at = '30m', lasting = '15m' }")
+    + "[[event]]\nat = '25m'\nwarm_write = 12000\n",
     "one-item": "duration = '30m'\n" + ON_DEMAND + "'STATS#global'\n" + put("1500"),
     "sharded-item": "duration = '30m'\n[fields]\nshard = { kind = 'uniform', count = 3 }\n"
     + ON_DEMAND

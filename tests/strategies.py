@@ -184,6 +184,57 @@ def scenario_documents(draw: st.DrawFn) -> Document:
 
 
 @st.composite
+def scaling_targets(draw: st.DrawFn) -> Document:
+    """Target tracking with bounds on either side of what is provisioned, and schedules that come within minutes."""
+    least = draw(st.sampled_from([1, 5, 200]))
+    target: Document = {"min": least, "max": draw(st.sampled_from([200, 3000, 40_000]))}
+    if draw(st.booleans()):
+        target["target_utilization"] = draw(st.sampled_from([0.2, 0.5, 0.9]))
+    if draw(st.booleans()):
+        crons = st.sampled_from(["* * * * ? *", "cron(0/3 * ? * MON-SUN *)", "2 0 1 JAN ? 2026", "4 0 LW * ? *"])
+        bounds = st.sampled_from([{"min": 150}, {"max": 250}, {"min": 5, "max": 5000}, {"min": 3000, "max": 3000}])
+        target["schedule"] = [{"cron": draw(crons), **draw(bounds)} for _ in range(draw(st.integers(1, 3)))]
+        mins = [one["min"] for one in target["schedule"] if "min" in one]
+        target["max"] = max([target["max"], *mins])
+        target["min"] = min([target["min"], *(one["max"] for one in target["schedule"] if "max" in one)])
+    return target
+
+
+@st.composite
+def changing_documents(draw: st.DrawFn) -> Document:
+    """Valid scenarios whose capacity changes while they run: auto scaling, schedules, and events of every kind that fit."""
+    document = draw(scenario_documents())
+    table, duration_s = document["table"], document["duration"]
+    mode = table["mode"]
+    if mode == "provisioned" and draw(st.booleans()):
+        sides = draw(st.sets(st.sampled_from(["read", "write"]), min_size=1))
+        table["autoscaling"] = {side: draw(scaling_targets()) for side in sorted(sides)}
+    amounts = st.sampled_from([1, 40, 900, 5000, 40_000, 50_000])
+    can_switch = document.get("admission", "instant") == "instant"
+    events: list[Document] = []
+    for at_s in sorted(draw(st.sets(st.integers(0, duration_s), max_size=5))):
+        event: Document = {"at": at_s}
+        if can_switch and draw(st.integers(0, 3)) == 0:
+            mode = event["mode"] = "provisioned" if mode == "on-demand" else "on-demand"
+            if mode == "provisioned":
+                event |= {"read_capacity": draw(amounts), "write_capacity": draw(amounts)}
+        own = ["read_capacity", "write_capacity"] if mode == "provisioned" else ["max_read", "max_write"]
+        keys = draw(st.sets(st.sampled_from([*own, "warm_read", "warm_write"]), min_size="mode" not in event))
+        events.append(event | {key: draw(amounts) for key in sorted(keys)})
+    if events:
+        document["event"] = events
+    if draw(st.booleans()):  # quick enough that a change is seen within a short run
+        document["calibration"] = {
+            "base": "default",
+            "mode_switch_s": 60,
+            "prewarm_s": 60,
+            "update_table_split_s": 60,
+            "autoscaling_metric_delay_s": draw(st.sampled_from([0, 7, 60])),
+        }
+    return document
+
+
+@st.composite
 def clients(draw: st.DrawFn) -> Document:
     """SDK clients of any retry policy, with breaker, limiter and the rest or without."""
     delays = st.sampled_from([0, "25ms", 1])

@@ -21,6 +21,28 @@ def told(name: str) -> str:
 
 # Each situation: the facts that its explanation must state.
 FACTS = {
+    "auto-scaled": [
+        "had 50 provisioned at first and 90 by the end of it",
+        "came late: its alarm, two whole minutes above 70 %, was seen at 3m, and the first greater capacity, 72, was in force at 4m30s",
+        "it took 2 steps to reach 90, its maximum, at 10m",
+        "a min = 150, max = 150 would have had it in force from the start",
+        "An UpdateTable asked in vain at 12m (LimitExceededException)",
+        "autoscaling_metric_delay_s + autoscaling_action_delay_s + update_table_s, 2m30s here, plausibly 5s to 8m",
+    ],
+    "morning": [
+        "at most 300 s of the 15 provisioned by then, was spent by 1h; a raise of the capacity brings none",
+        "Auto scaling (after 15 quiet minutes) had lowered the capacity from 50 to 15 at 18m, and burst credit to 4,500 units",
+        "it took 6 steps to reach 429 at 1h30m",
+        'schedule = [{ cron = "50 7 * * ? *", min = 430 }] would have set it at 50m',
+    ],
+    "spike-of-a-minute": [
+        "did not react: its alarm wants two whole minutes of the clock in a row above 70 %",
+        "a min = 720, max = 720 would have had it in force from the start",
+    ],
+    "warmed-late": [
+        "Pre-warming came too late: asked for at 25m, it was in force at 35m, and the load was there by 30m",
+        "made no partitions in this run",
+    ],
     "one-item": [
         "one item, STATS#global,",
         "33 % of the 1,500 write units/s asked of it",

@@ -205,3 +205,16 @@ def test_many_epochs_of_a_clock_stay_quick() -> None:
     began = time.process_time()
     run(made)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("stretch", [1, 7, 256])
+def test_buckets_fill_while_nothing_is_asked_however_a_run_is_cut(stretch: int) -> None:
+    """Nothing for 30 s saves 30 units beside the second's worth that is there; then 3/s of 1 unit/s last 31 / 2 = 15.5 s."""
+    made = scenario(
+        pattern(rate=[["0s", 0], ["30s", 3]], arrivals="even"),
+        table=provisioned(write=1, burst_at_start=0),
+        duration=120,
+    )
+    result = run(made, stretch_ticks=stretch)
+    assert result.first_throttle_s == pytest.approx(45, abs=1)
+    assert result.to_json() == run(made).to_json()

@@ -27,6 +27,19 @@ SAME = {
     "F-UNIT-16.global_table_overhead": limits.GLOBAL_TABLE_OVERHEAD_BYTES,
     "F-UNIT-17.max_item": limits.ITEM_BYTES_MAX,
     "F-UNIT-17.max_partition_key": limits.PARTITION_KEY_BYTES_MAX,
+    "F-PROV-1.table_quota": limits.TABLE_QUOTA_WRITE_PER_S,
+    "F-PROV-1.account_quota": limits.ACCOUNT_QUOTA_WRITE_PER_S,
+    "F-PROV-2.decrease_bucket": limits.DECREASES_BANKED_MAX,
+    "F-PROV-2.decrease_refill": 3600 / limits.DECREASE_EVERY_S,
+    "F-PROV-3.update_fast": PARAMETERS["update_table_s"].default,
+    "F-PROV-3.update_slow": PARAMETERS["update_table_split_s"].default,
+    "F-PROV-4.switches": limits.MODE_SWITCHES_MAX,
+    "F-AS-1.high_periods": limits.SCALE_OUT_MINUTES,
+    "F-AS-2.low_periods": limits.SCALE_IN_MINUTES,
+    "F-AS-2.low_offset": limits.SCALE_IN_BELOW,
+    "F-AS-5.metric_plus_alarm_delay": PARAMETERS["autoscaling_metric_delay_s"].default
+    + PARAMETERS["autoscaling_action_delay_s"].default,
+    "F-WARM-3.prewarm_duration": PARAMETERS["prewarm_s"].default,
 }
 
 

@@ -282,3 +282,18 @@ traffic = [{ name = "reads", operation = "GetItem", rate = 1 }]
         warnings.simplefilter("ignore")
         pixels = np.asarray(drawn(plot_run(result)).buffer_rgba())
     assert (pixels[:30, -3:, :3] == 255).all()
+
+
+def test_alarms_and_changes_are_marked_over_the_rates_at_their_times() -> None:
+    result = run_of("auto-scaled")
+    panel = draw_rates(result, WRITE, axes())
+    marks = {str(line.get_label()): line for line in panel.lines if line.get_marker() not in ("None", None, "")}
+    done = [e.done_s for e in result.recorder.events if e.action == "auto-scaling"]
+    assert list(np.asarray(marks["auto scaling"].get_xdata()) * 60) == pytest.approx(done)
+    assert list(np.asarray(marks["alarm"].get_xdata()) * 60) == [180, 480]
+    assert list(np.asarray(marks["refused"].get_xdata()) * 60) == [720]
+    assert "UpdateTable" not in marks
+    heights = {float(y) for line in marks.values() for y in np.asarray(line.get_ydata())}
+    assert len(heights) == 1
+    assert panel.get_ylim()[1] > heights.pop() > max(value for _, value in result.table.lanes[WRITE].capacity)
+    assert legend(panel) == ["consumed", "throttled", "offered", "capacity", "alarm", "auto scaling", "refused"]

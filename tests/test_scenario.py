@@ -572,9 +572,9 @@ def test_indexes_and_auto_scaling_are_left_out_with_what_hangs_on_them() -> None
 
 def test_what_is_not_simulated_yet_is_refused_with_its_cure() -> None:
     found = {problem.path: problem for problem in problems_of(WITH_INDEXES)}
-    assert set(found) == {"table.autoscaling", "traffic[2].follows"}
+    assert set(found) == {"traffic[2].follows"}
     assert all("understood but not simulated yet" in problem.message for problem in found.values())
-    assert "--without-autoscaling" in found["table.autoscaling"].hint
+    assert found["traffic[2].follows"].hint
 
 
 def test_fields_that_only_a_left_out_index_used_go_unless_something_hangs_on_them() -> None:

@@ -497,15 +497,15 @@ OF_REQUEST_LEVEL: list[tuple[dict[tuple[Any, ...], Any], str]] = [
 AT_BOTH_LEVELS: list[dict[tuple[Any, ...], Any]] = [
     *({place("client", PUT): {"retry": mode}} for mode in ("none", "legacy", "standard-2025", "standard")),
     {place("client", PUT): {"max_attempts": 3}},
+    {("event",): [{"at": 5, "write_capacity": 20}]},
+    {("table", "autoscaling"): {"read": {"min": 1, "max": 5}}},
     {place("client", PUT): {"retry": "legacy", "base_delay": "50ms", "max_delay": "1s"}},
     {place("client", PUT): {"delays": ["50ms", "1s"]}},
 ]
 NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
     ({("dax",): {}}, "dax"),
-    ({("event",): [{"at": 5, "write_capacity": 20}]}, "event"),
     ({("alarm",): [{"metric": "WriteThrottleEvents", "threshold": 5}]}, "alarm"),
-    ({("table", "autoscaling"): {"read": {"min": 1, "max": 5}}}, "table.autoscaling"),
     ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
     ({place("scatter", QUERY): "user"}, "traffic[2].scatter"),
     ({place("segments", SCAN): 2}, "traffic[3].segments"),

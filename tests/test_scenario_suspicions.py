@@ -112,3 +112,17 @@ def test_notes_of_a_changed_scenario_are_its_own() -> None:
     changed = with_overrides(scenario, {"table.pk": "id"})
     assert len(changed.notes) == 1
     assert with_overrides(changed, {"table.pk": "{id}"}).notes == ()
+
+
+def test_a_schedule_that_never_comes_and_a_maximum_above_the_quota_are_told() -> None:
+    scaling = {
+        "max": 50_000,
+        "min": 5,
+        "schedule": [{"cron": "0 8 ? * SAT *", "min": 9}, {"cron": "30 0 * * ? *", "min": 9}],
+    }
+    table = {"mode": "provisioned", "read_capacity": 5, "write_capacity": 5, "autoscaling": {"read": scaling}}
+    quota, never = notes(table)  # 2026-01-01 is a Thursday
+    assert quota.startswith("table.autoscaling.read.max = 50,000 is above the quota of 40,000 (account.table_read)")
+    assert never.startswith(
+        "table.autoscaling.read.schedule[0]: 0 8 ? * SAT * comes at no moment of this run, which starts at Thursday"
+    )

@@ -29,14 +29,22 @@ class ControlPlane:
         self._wake_s = max(OBSERVE_S, recorder.grid.tick_s)  # between two ticks there is nothing new to see
         calibration = resource.calibration
         keep_s = max(calibration.heat_window_s, calibration.peak_sustained_s, calibration.adaptive_period_s)
+        self._resource = resource
+        self._recorder = recorder
         self._sightings = Sightings(resource, keep_s)
-        self._splitter = splitter = Splitter(env, resource, recorder, key_names)
-        self._controllers: list[Controller] = [SizeWatcher(resource, splitter)]
+        self._splitter = Splitter(env, resource, recorder, key_names)
+        self._mode = resource.mode
+        self._controllers = self._controllers_of_mode()
+
+    def _controllers_of_mode(self) -> list[Controller]:
+        resource, splitter = self._resource, self._splitter
+        controllers: list[Controller] = [SizeWatcher(resource, splitter)]
         if resource.mode is Mode.PROVISIONED and resource.policy is AdmissionPolicy.ADAPTIVE_2017:
-            self._controllers.append(AdaptiveController(resource, self._sightings, recorder))
-        if resource.mode is Mode.ON_DEMAND and calibration.on_demand_scaling:
-            self._controllers.append(OnDemandScaler(resource, self._sightings, splitter, recorder))
-        self._controllers.append(HeatWatcher(resource, self._sightings, splitter))
+            controllers.append(AdaptiveController(resource, self._sightings, self._recorder))
+        if resource.mode is Mode.ON_DEMAND and resource.calibration.on_demand_scaling:
+            controllers.append(OnDemandScaler(resource, self._sightings, splitter, self._recorder))
+        controllers.append(HeatWatcher(resource, self._sightings, splitter))
+        return controllers
 
     def finish(self) -> None:
         """Write down what the run's end leaves under way."""
@@ -48,5 +56,8 @@ class ControlPlane:
             yield self._env.timeout(self._wake_s)
             if not self._sightings.close_minute():
                 continue
+            if self._mode is not self._resource.mode:
+                self._mode = self._resource.mode
+                self._controllers = self._controllers_of_mode()
             for controller in self._controllers:
                 controller.look(float(self._env.now))

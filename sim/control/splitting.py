@@ -8,6 +8,8 @@ from typing import Any
 import simpy
 
 from sim.keyspace.cutting import Cut, Load, NoCut, find_cut
+from sim.keyspace.hashing import HASH_SPACE
+from sim.keyspace.position import Position
 from sim.names import Declined, Dimension, SplitReason
 from sim.partitions.resource import Resource
 from sim.results.recorder import DeclinedSplit, EventRow, Recorder, Split
@@ -68,8 +70,10 @@ class Splitter:
         decided_s = self._env.now
         yield self._env.timeout(delay_s)
         now_s = float(self._env.now)
-        halves = self._resource.split(number, cut.at, now_s)
         del self.in_flight[number]
+        if self._resource.partitions.lives[number].retired_s is not None:
+            return  # a new layout has cut it meanwhile
+        halves = self._resource.split(number, cut.at, now_s)
         record = self._recorder.resources[self._resource.name]
         record.splits.append(Split(now_s, decided_s, number, halves, reason, cut.at, cut.inside_collection))
         note_capacity(self._resource, self._recorder, now_s)
@@ -102,9 +106,32 @@ def _mark(number: int, loads: Sequence[Load]) -> tuple[object, ...]:
     return (number, *((spread, round(20 * units / total)) for spread, units in loads))
 
 
-def note_capacity(resource: Resource, recorder: Recorder, now_s: float) -> None:
-    """Write down what the resource can give and how many partitions it has, where that changed."""
+def lay_out(resource: Resource, recorder: Recorder, partitions: int, decided_s: float, now_s: float) -> None:
+    """Halve ranges until none is wider than one of so many equal ones, so that each carries its part of an even load (F-PART-9).
+
+    Where all ranges are equal and there are too few, their number doubles.
+    """
     record = recorder.resources[resource.name]
+    # Equal ranges of a number that is no power of two differ by one position.
+    widest = HASH_SPACE // partitions + 1
+    waiting = list(resource.partitions.serving)
+    while waiting:
+        number = waiting.pop()
+        low, high = resource.partitions.range_of(number)
+        if high.hash - low.hash <= widest:
+            continue
+        middle = Position((low.hash + high.hash) // 2, 0)
+        halves = resource.split(number, middle, now_s)
+        record.splits.append(Split(now_s, decided_s, number, halves, SplitReason.THROUGHPUT, middle, False))
+        waiting += halves
+    note_capacity(resource, recorder, now_s)
+
+
+def note_capacity(resource: Resource, recorder: Recorder, now_s: float) -> None:
+    """Write down mode, what the resource can give and how many partitions it has, where that changed."""
+    record = recorder.resources[resource.name]
+    if not record.modes or record.modes[-1][1] is not resource.mode:
+        record.modes.append((now_s, resource.mode))
     count = len(resource.partitions)
     if not record.partition_counts or record.partition_counts[-1][1] != count:
         if record.partition_counts and record.partition_counts[-1][0] == now_s:

@@ -70,11 +70,15 @@ class Cohorts:
             assert law is not None, "a policy retries a throttle until its last attempt"
             self.reached.append(ticks_reached(latency_s + law[0], latency_s + law[1], tick_s))
         self.at_once = np.array([reached[0] for reached in self.reached])
-        # Which refusals end a request: legacy does not know RequestLimitExceeded.
-        self.final = {limit: policy.delay_law(1, error_kind(throttling_error(mode, limit))) is None for limit in Limit}
-        self.error = {limit: throttling_error(mode, limit) for limit in Limit}
+        self.know_answers(mode)
         self._due: dict[int, Floats] = {}
         self._numbers: tuple[int, ...] = ()
+
+    def know_answers(self, mode: Mode) -> None:
+        """What each limit's refusal is called in this capacity mode, and which end a request: legacy does not know RequestLimitExceeded."""
+        self.error = {limit: throttling_error(mode, limit) for limit in Limit}
+        self.final = {limit: self.policy.delay_law(1, error_kind(error)) is None for limit, error in self.error.items()}
+        self._mode = mode
 
     @property
     def is_empty(self) -> bool:
@@ -84,6 +88,8 @@ class Cohorts:
     def follow_splits(self) -> None:
         """Lay what is on its way over the partitions that serve now: of a split one, by the halves' shares of the leg."""
         resource = self.flow.resource
+        if resource.mode is not self._mode:
+            self.know_answers(resource.mode)
         serving = tuple(resource.partitions.serving)
         if self._numbers == serving:
             return

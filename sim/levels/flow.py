@@ -7,7 +7,7 @@ grains (`sim.partitions.bucket`), so a run gives the same bytes at any stretch h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,6 +78,12 @@ class _Bundle:
     @property
     def lanes(self) -> dict[str, Lane]:
         return {name: resource.lanes[self.dimension] for name, resource in self.resources.items()}
+
+    def rest(self, ticks: int, tick_s: float, but: Collection[str] = ()) -> None:
+        """Let so many ticks pass in lanes of which nothing is asked, all but some."""
+        for name, lane in self.lanes.items():
+            if name not in but:
+                lane.rest(ticks, tick_s)
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,8 @@ class FlowLevel:
             moving, owners = self._moving_in(bundle, by_flow, last - first)
             if moving:
                 fates |= self._settle(bundle, moving, owners, first, tick_s, tallies)
+            else:
+                bundle.rest(last - first, tick_s)
         came = {id(drawn.pattern): drawn for drawn in all_drawn}
         for pattern in self._patterns.all:
             mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
@@ -279,6 +287,7 @@ class FlowLevel:
         if outcomes is None:
             tried, outcomes = self._settle_together(bundle, moving, owners, blocked, barred, first, tick_s, tallies)
             fitting = _fitting(tried, blocked, barred)
+        bundle.rest(len(moving[0].counts), tick_s, but=outcomes)
         fates = self._fates(bundle, fitting, mix, outcomes)
         if fitting is not tried:
             for k, m in enumerate(tried):

@@ -139,11 +139,15 @@ class _Counter:
 
     def __init__(self, resource: Resource, lane: ClockedLane, books: Books) -> None:
         self.resource = resource
-        self.lane = lane
         self.books = books
+        self.column_of: dict[int, int] = {}
+        self.take(lane)
+
+    def take(self, lane: ClockedLane) -> None:
+        """Work with these gates from now on."""
+        self.lane = lane
         self.gate = lane.columns[-1]
         self.total = lane.totals[0] if lane.totals else None
-        self.column_of: dict[int, int] = {}
 
 
 class Loop:
@@ -213,9 +217,33 @@ class Loop:
 
     def enter(self, now_s: float) -> None:
         """Take over the lanes' buckets."""
+        self._follow_new_lanes()
         for counter in self._counters.values():
             counter.lane.enter(now_s)
             counter.column_of = {n: column for column, n in enumerate(counter.resource.partitions.serving)}
+
+    def _follow_new_lanes(self) -> None:
+        """Where a change of mode or maximum has put a new lane in the place of one, take its gates, and let what waits meet them."""
+        changed = False
+        for (_, dimension), counter in self._counters.items():
+            lane = counter.resource.lanes[dimension]
+            if counter.lane.lane is not lane:
+                counter.take(ClockedLane(lane))
+                changed = True
+        if not changed:
+            return
+        for stream in self.streams:
+            stream.know_answers()
+            self._be_careful(stream, stream.always_careful or not stream.quotas_are_full())
+        # `_again` knows plain lanes only; what waits keeps its moment and its place.
+        again = self._again
+        self._heap = [
+            (at_s, n, self._send if act == again and not self._is_plain(request.stream) else act, request)
+            for at_s, n, act, request in self._heap
+        ]
+
+    def _is_plain(self, stream: Stream) -> bool:
+        return stream.is_plain and self._counter_of[stream.offset].lane.is_plain
 
     def leave(self, now_s: float) -> None:
         """Give the lanes' buckets back."""
@@ -892,7 +920,7 @@ class Loop:
             return
         request.attempt += 1
         self._count += 1
-        act = self._again if stream.is_plain and self._counter_of[stream.offset].lane.is_plain else self._send
+        act = self._again if self._is_plain(stream) else self._send
         heappush(self._heap, (now_s + delay_s, self._count, act, request))
 
     def _resend(self, now_s: float, request: Request) -> bool:

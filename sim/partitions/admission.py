@@ -89,6 +89,42 @@ def share_gate(lane: Lane) -> Gate | None:
     return next((gate for gate in lane.columns if gate.limit is Limit.PROVISIONED), None)
 
 
+def remake_lane(
+    old: Lane, *, mode: Mode, policy: AdmissionPolicy, capacity: Capacity, calibration: Calibration
+) -> Lane:
+    """The gates of a resource whose mode or on-demand maximum is another one now.
+
+    A limit that stood there before keeps the level of its buckets, clipped to their new depth; a new one starts as ``capacity`` says.
+    """
+    ceilings = old.columns[0].buckets
+    lane = make_lane(
+        old.dimension,
+        mode=mode,
+        policy=policy,
+        capacity=capacity,
+        partitions=len(ceilings.level),
+        calibration=calibration,
+        backlog_units=-ceilings.floor,
+    )
+    for gates, before in ((lane.columns, old.columns), (lane.totals, old.totals)):
+        levels = {gate.limit: gate.buckets.level for gate in before}
+        for gate in gates:
+            if gate.limit in levels:
+                gate.buckets.level = np.minimum(levels[gate.limit], gate.buckets.depth)
+    return lane
+
+
+def set_rate(lane: Lane, provisioned_per_s: float) -> None:
+    """Change the provisioned rate: of the resource's one bucket, or of each partition's equal part. A raise brings no tokens."""
+    shares = share_gate(lane)
+    if shares is not None:
+        count = len(shares.buckets.level)
+        shares.buckets.set_rates(np.full(count, provisioned_per_s / count))
+        return
+    total = next(gate for gate in lane.totals if gate.limit is Limit.PROVISIONED)
+    total.buckets.set_rates(np.array([provisioned_per_s]))
+
+
 def split_lane(lane: Lane, column: int, provisioned_per_s: float | None) -> None:
     """Follow a split of the partition in ``column``.
 

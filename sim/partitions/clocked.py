@@ -44,12 +44,13 @@ class ClockedLane:
 
     Attributes
     ----------
+    lane : whose gates they are.
     columns, totals : the gates, in the lane's order.
     is_plain : there is one ceiling and at most one total, and no debt.
     """
 
     def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+        self.lane = lane
         self.debt = lane.debt
         self.columns = [ClockedColumns(gate.limit, gate.by_ceiling) for gate in lane.columns]
         self.totals = [ClockedTotal(gate.limit) for gate in lane.totals]
@@ -58,26 +59,26 @@ class ClockedLane:
 
     def enter(self, now_s: float) -> None:
         """Take the levels that the lane's buckets have at ``now_s``."""
-        for column, gate in zip(self.columns, self._lane.columns, strict=True):
+        for column, gate in zip(self.columns, self.lane.columns, strict=True):
             buckets = gate.buckets
             column.levels = buckets.level.tolist()
             column.rates = buckets.rate_per_s.tolist()
             column.depths = buckets.depth.tolist()
             column.at_s = [now_s] * len(column.levels)
             column.floor = buckets.floor
-        for total, gate in zip(self.totals, self._lane.totals, strict=True):
+        for total, gate in zip(self.totals, self.lane.totals, strict=True):
             total.level, total.at_s = float(gate.buckets.level[0]), now_s
             total.rate, total.depth = float(gate.buckets.rate_per_s[0]), float(gate.buckets.depth[0])
             total.floor = gate.buckets.floor
 
     def leave(self, now_s: float) -> None:
         """Put the levels of ``now_s`` back into the lane's buckets."""
-        for column, gate in zip(self.columns, self._lane.columns, strict=True):
+        for column, gate in zip(self.columns, self.lane.columns, strict=True):
             waited = now_s - np.array(column.at_s)
             gate.buckets.level = np.minimum(
                 gate.buckets.depth, np.array(column.levels) + waited * gate.buckets.rate_per_s
             )
-        for total, gate in zip(self.totals, self._lane.totals, strict=True):
+        for total, gate in zip(self.totals, self.lane.totals, strict=True):
             gate.buckets.level[0] = min(total.depth, total.level + (now_s - total.at_s) * total.rate)
 
     def admit(self, now_s: float, column: int, units: float, ceiling_units: float) -> Limit | None:

@@ -196,6 +196,12 @@ class Lane:
         for gate, level in zip([*self.columns, *self.totals], levels, strict=True):
             gate.buckets.level = level.copy()
 
+    def rest(self, ticks: int, tick_s: float) -> None:
+        """Let so many ticks pass in which nothing is asked: the buckets fill."""
+        for gate in [*self.columns, *self.totals]:
+            buckets = gate.buckets
+            buckets.level = np.minimum(buckets.depth, buckets.level + ticks * buckets.refill(tick_s))
+
     # A stretch at once.
 
     def settle(self, demand: Demand, tick_s: float) -> Verdict | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sim.keyspace.domain import Floats
 from sim.keyspace.position import Position
 from sim.keyspace.spread import Spread, even
 from sim.names import AdmissionPolicy, Dimension, Mode
-from sim.partitions.admission import Capacity, ceilings_per_s, make_lane, split_lane
+from sim.partitions.admission import Capacity, ceilings_per_s, make_lane, remake_lane, set_rate, split_lane
 from sim.partitions.map import PartitionMap
 
 
@@ -61,13 +61,14 @@ class Resource:
     observed : what the control plane may look at, per dimension.
     has_grown : whether anything has been stored since second 0.
     backlog_units : write units that an index takes on before it pushes back on its table (F-GSI-5); 0 for a table.
-    version : grows with every split, so that whoever keeps shares of the partitions knows when to make them anew.
+    lanes : the gates of reads and writes; a change of mode or of an on-demand maximum puts new ones in their place.
+    version : grows with every split and every new lane, so that whoever keeps something of them knows when to make it anew.
     """
 
     name: str
     mode: Mode
     policy: AdmissionPolicy
-    capacity: Mapping[Dimension, Capacity]
+    capacity: dict[Dimension, Capacity]
     calibration: Calibration
     partitions: PartitionMap
     pinned: bool
@@ -130,6 +131,34 @@ class Resource:
             self.observed[dimension].split(column, number)
         self.version += 1
         return halves
+
+    def set_provisioned(self, rates_per_s: Mapping[Dimension, float]) -> None:
+        """Change the provisioned rate of one or both dimensions; warm throughput never lies below what was provisioned (F-WARM-1)."""
+        assert self.mode is Mode.PROVISIONED, "only a provisioned resource has a rate"
+        for dimension, rate in rates_per_s.items():
+            self.capacity[dimension] = replace(self.capacity[dimension], provisioned=rate)
+            self.warm_per_s[dimension] = max(self.warm_per_s[dimension], rate)
+            set_rate(self.lanes[dimension], rate)
+
+    def set_maximum(self, maxima_per_s: Mapping[Dimension, float]) -> None:
+        """Change the on-demand maximum of one or both dimensions."""
+        assert self.mode is Mode.ON_DEMAND, "only an on-demand resource has a maximum"
+        for dimension, maximum in maxima_per_s.items():
+            self._remake(dimension, replace(self.capacity[dimension], maximum=maximum))
+
+    def switch_mode(self, mode: Mode, capacity: Mapping[Dimension, Capacity]) -> None:
+        """Change the capacity mode: partitions and their ceilings stay (F-PART-7), the gates of the old mode go."""
+        self.mode = mode
+        for dimension in Dimension:
+            self._remake(dimension, capacity[dimension])
+            self.warm_per_s[dimension] = max(self.warm_per_s[dimension], capacity[dimension].provisioned or 0.0)
+
+    def _remake(self, dimension: Dimension, capacity: Capacity) -> None:
+        self.capacity[dimension] = capacity
+        self.lanes[dimension] = remake_lane(
+            self.lanes[dimension], mode=self.mode, policy=self.policy, capacity=capacity, calibration=self.calibration
+        )
+        self.version += 1
 
     def note_load(self, dimension: Dimension, source: str, spread: Spread, units: float) -> None:
         """Remember where some units were asked for, so that a cut can be laid through the middle of them."""

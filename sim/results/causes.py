@@ -11,8 +11,16 @@ import numpy as np
 from sim.keyspace.hashing import HASH_SPACE
 from sim.limits import ON_DEMAND_HEADROOM_FACTOR
 from sim.names import TABLE, AdmissionPolicy, Declined, Dimension, Limit, Mode, SplitReason
-from sim.results.bottleneck import Bottleneck, LoadedKey, burst_at_start, resource_words
+from sim.results.bottleneck import Bottleneck, LoadedKey, burst_at_start, resource_words, value_at
 from sim.results.phrases import amount, at_least, clock, joined, name, number, percent, plural, round_up
+from sim.results.scaling import (
+    made_by_updates,
+    mode_at,
+    pre_warmed_too_late,
+    schedule_cure,
+    was_changed_before,
+    why_scaling_did_not_prevent_it,
+)
 from sim.scenario import ClockField, fields_of
 
 if TYPE_CHECKING:
@@ -35,10 +43,14 @@ def sentences_of(result: Outcome, b: Bottleneck) -> Iterator[str]:
     match b.limit:
         case Limit.KEY_RANGE:
             yield from _why_the_ceiling_held(result, b)
+            yield from pre_warmed_too_late(result, b)
             yield from _cures_of_the_ceiling(result, b)
         case Limit.PROVISIONED:
             yield from _why_capacity_ran_out(result, b)
+            yield from why_scaling_did_not_prevent_it(result, b)
             yield _cure_of_capacity(result, b)
+            if schedule := schedule_cure(result, b, round_up(b.busiest_per_s / TARGET_FRACTION)):
+                yield schedule
         case Limit.ACCOUNT:
             yield (
                 "partitions have no part in this quota, so neither splits nor warm throughput lift it; ask AWS to raise it to "
@@ -120,6 +132,9 @@ def because(result: Outcome, b: Bottleneck) -> str:
 
 def _because_of_capacity(result: Outcome, b: Bottleneck) -> str:
     has = f"{resource_words(b.resource)} has {amount(b.gives_per_s)} provisioned"
+    last = value_at(result.resources[b.resource].lanes[b.dimension].capacity, b.end_s - result.grid.tick_s)
+    if last != b.gives_per_s:
+        has = f"{resource_words(b.resource)} had {amount(b.gives_per_s)} provisioned at first and {amount(last)} by the end of it"
     if _is_instant(result) or b.hottest is None or b.partitions == 1:
         return has
     share = amount(b.gives_per_s / b.partitions)
@@ -176,19 +191,19 @@ def _eventual(result: Outcome, b: Bottleneck) -> str:
 
 
 def _why_the_ceiling_held(result: Outcome, b: Bottleneck) -> Iterator[str]:
-    if result.scenario.table.mode is Mode.PROVISIONED:
+    if mode_at(result, b.resource, b.first_s) is Mode.PROVISIONED:
         yield (
             "burst credit and adaptive capacity could not help: they lend what the table has left, but never lift a partition "
             f"above {amount(b.ceiling_per_s)} {_units(b)}"
         )
     yield from _why_splits_did_not_help(result, b)
-    if result.scenario.table.mode is Mode.ON_DEMAND and not _is_unsplittable(result, b):
+    if mode_at(result, b.resource, b.first_s) is Mode.ON_DEMAND and not _is_unsplittable(result, b):
         yield from _on_demand_scaling(result, b)
 
 
 def _why_splits_did_not_help(result: Outcome, b: Bottleneck) -> Iterator[str]:
     scenario, record = result.scenario, result.resources[b.resource]
-    if scenario.table.mode is Mode.PROVISIONED and not _is_instant(result):
+    if not _is_instant(result):
         yield f"under {scenario.admission} admission the service did not split partitions for heat"
         return
     heat = b.splits
@@ -255,7 +270,8 @@ def _on_demand_scaling(result: Outcome, b: Bottleneck) -> Iterator[str]:
         yield f"{room}; its growth is switched off in this calibration"
         return
     held = f"it counts a new peak only once that was held for {clock(calibration.peak_sustained_s)}"
-    grown = [split for split in record.splits if split.reason is SplitReason.THROUGHPUT]
+    asked_for = made_by_updates(result)
+    grown = [s for s in record.splits if s.reason is SplitReason.THROUGHPUT and s.at_s not in asked_for]
     if not grown:
         yield f"{room}; {held}, and made no partitions in this run"
         return
@@ -434,7 +450,12 @@ def _why_capacity_ran_out(result: Outcome, b: Bottleneck) -> Iterator[str]:
     parts = 1 if _is_instant(result) else b.partitions
     credit = burst_at_start(result, b.resource, b.dimension)
     each = f", {amount(credit / parts)} for each partition" if parts > 1 else ""
-    if credit <= _NO_CREDIT_S * b.gives_per_s and _from_the_start(result, b.first_s):
+    if was_changed_before(result, b):
+        yield (
+            f"burst credit, at most 300 s of the {amount(b.gives_per_s)} provisioned by then, was spent by {clock(b.first_s)}; a raise of "
+            "the capacity brings none"
+        )
+    elif credit <= _NO_CREDIT_S * b.gives_per_s and _from_the_start(result, b.first_s):
         yield "there was no burst credit to begin with, and a load above the rate leaves none to gather"
     elif credit <= _NO_CREDIT_S * b.gives_per_s:
         yield f"burst credit, none at the start, gathered while less was asked than was provisioned, and was spent by {clock(b.first_s)}"

@@ -38,6 +38,7 @@ from sim.results.breakeven import break_even_utilisation
 from sim.results.causes import because, between_words, sentences_of, split_relief_s
 from sim.results.invoice import money
 from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
+from sim.results.scaling import hangs_on, mode_at, what_changed, what_was_refused
 from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ def explain(result: Outcome) -> list[str]:
         sentences.append(f"more rarely there was {joined(rows)}")
     if not told:
         sentences.append(_closest_call(result))
+        sentences += what_changed(result)
     else:
         sentences += _also_near(result)
+    sentences += what_was_refused(result)
     for traffic in result.scenario.traffic:
         sentences += _other_failures(result, traffic)
     sentences += _low_utilisation(result)
@@ -156,7 +159,7 @@ def _calls(result: Outcome, resource: str, dimension: Dimension) -> Iterator[tup
     shares = rates / np.array([value_at(lane.capacity, float(at)) for at in begins_s])
     top = int(shares.argmax())
     share, at_s = float(shares[top]), float(begins_s[top])
-    has = "provisioned" if result.scenario.table.mode is Mode.PROVISIONED else "permitted"
+    has = "provisioned" if mode_at(result, resource, at_s) is Mode.PROVISIONED else "permitted"
     if share < _NEAR_FRACTION and has == "permitted":
         return
     yield (
@@ -318,5 +321,7 @@ def _calibrated(result: Outcome, told: list[Bottleneck]) -> Iterator[str]:
         hangs.append(
             f"adaptive_lag_s, {clock(calibration.adaptive_lag_s)} here, plausibly {clock(lag.low)} to {clock(lag.high)}"
         )
+    if told:
+        hangs += hangs_on(result)
     if hangs:
         yield f"AWS does not publish when relief comes; these times hang on {' and on '.join(hangs)}"

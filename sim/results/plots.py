@@ -29,7 +29,7 @@ from matplotlib.transforms import ScaledTranslation
 from sim.files import write_whole
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import CEILING_PER_S
-from sim.names import TABLE, AdmissionPolicy, Dimension, Limit, Mode
+from sim.names import ALARM_HIGH, TABLE, AdmissionPolicy, AlarmState, ControlAction, Dimension, Limit, Mode
 from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
 from sim.results.explain import verdict
 from sim.results.phrases import amount, name
@@ -75,6 +75,12 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 _TIME_TICKS_MAX = 10
 _TITLE_POINTS = 13
 _TITLE_CHARACTERS_MAX = 64  # bold capitals of the figure's width
+_MARKS_FRACTION = 0.06  # of a panel's height, from the highest line to the row of marks
+_CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
+    ControlAction.AUTO_SCALING: ("auto scaling", "o"),
+    ControlAction.SCHEDULE: ("schedule", "D"),
+    ControlAction.UPDATE_TABLE: ("UpdateTable", "s"),
+}
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
@@ -165,6 +171,7 @@ def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: s
         )
     axes.stairs(offered, x, baseline=None, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
     top = _draw_capacity(result, lane.capacity, float(offered.max(initial=0.0)), axes)
+    top = _draw_changes(result, resource, dimension, top, axes)
     axes.set_ylim(0, 1.08 * top)
     axes.set_ylabel(f"{dimension} units/s")
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -354,6 +361,37 @@ def _draw_capacity(result: Outcome, line: list[tuple[float, float]], offered_mos
     label = "capacity" if seen else f"capacity {amount(least)}/s, out of view"
     axes.step(x, y, where="post", color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label=label)
     return max(top, min(max(y), _CAPACITY_IN_VIEW * top)) if seen else top
+
+
+def _draw_changes(result: Outcome, resource: str, dimension: Dimension, top: float, axes: Axes) -> float:
+    """Mark over the rates when auto scaling's high alarm went off, and when changes were made or refused; returns the top of the view.
+
+    Alarms stand in a row of their own above everything else; changes of this dimension, and of the mode, at the time at which they are in
+    force (refused ones: at which they were asked for).
+    """
+    scale_s, _ = _time_unit(result)
+    lane = result.resources[resource].lanes[dimension]
+    alarms = [at_s for at_s, state in lane.alarms.get(ALARM_HIGH, []) if state == AlarmState.ALARM]
+    rows = [e for e in result.recorder.events if e.resource == resource and e.dimension in (dimension, None)]
+    marks = [("alarm", "^", THROTTLED_COLOUR, alarms)]
+    for action, (label, marker) in _CHANGE_MARKS.items():
+        done = [e.done_s for e in rows if e.action == action and e.done_s is not None]
+        marks.append((label, marker, CAPACITY_COLOUR, done))
+    refused = [e.at_s for e in rows if e.action in _CHANGE_MARKS and e.outcome == "refused"]
+    marks.append(("refused", "x", OFFERED_COLOUR, refused))
+    shown = [mark for mark in marks if mark[3]]
+    for label, marker, colour, times in shown:
+        axes.plot(
+            [at_s / scale_s for at_s in times],
+            [top * (1 + _MARKS_FRACTION)] * len(times),
+            linestyle="none",
+            marker=marker,
+            markersize=6,
+            color=colour,
+            clip_on=False,
+            label=label,
+        )
+    return top * (1 + 2 * _MARKS_FRACTION) if shown else top
 
 
 def _draw_bands(result: Outcome, resource: str, places: Ints, axes: Axes) -> None:

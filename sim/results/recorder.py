@@ -79,7 +79,17 @@ class Split:
 
 @dataclass(frozen=True)
 class EventRow:
-    """One thing the control plane did or did not do."""
+    """One thing the control plane did or did not do.
+
+    Attributes
+    ----------
+    at_s : when it was asked for.
+    outcome : done, refused, or pending where the run ended first.
+    done_s : when it took effect.
+    error : AWS's name of the refusal.
+    dimension : reads or writes, where it is a setting of one of them.
+    before, after : the setting, units per second.
+    """
 
     at_s: float
     resource: str
@@ -88,6 +98,9 @@ class EventRow:
     outcome: str
     done_s: float | None = None
     error: str | None = None
+    dimension: Dimension | None = None
+    before: float | None = None
+    after: float | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +161,7 @@ class LaneRecord:
     first_s, last_s : first and last tick with a refusal, per limit.
     consumed_by_partition, throttled_by_partition : units and throttle events per partition and period.
     capacity, warm : (second, units per second) whenever the value changed.
+    alarms : states of auto scaling's own alarms by name: (second, state) whenever it changed.
     """
 
     def __init__(self, grid: TimeGrid) -> None:
@@ -162,6 +176,7 @@ class LaneRecord:
         self.throttled_by_partition = Binned(grid.periods)
         self.capacity: list[tuple[float, float]] = []
         self.warm: list[tuple[float, float]] = []
+        self.alarms: dict[str, list[tuple[float, str]]] = {}
 
     def add_units(self, first: int, offered: Floats, consumed: Floats) -> None:
         """Units per tick from tick ``first`` on."""

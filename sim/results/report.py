@@ -42,6 +42,7 @@ _RETRIES_SHOWN_ABOVE = 1.05  # attempts per request
 _MEASURE_COLUMNS = 20
 _SPARK_COLUMNS_MAX = 60
 _BAR_COLUMNS = 16
+_MOMENTS_MAX = 20  # lines of the time line; of a longer one its beginning and its end are shown
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII_BLOCKS = " .:-=+*#@"
 
@@ -64,6 +65,8 @@ def print_report(result: Result, console: Console) -> None:
                 _print_course(paper, result, resource, dimension)
     for resource in result.resources:
         _print_partitions(paper, result, resource)
+    if result.timeline:
+        paper.section("Alarms and changes", _changes(result, paper))
     hot = hot_keys(result)
     if hot:
         paper.section("Hot keys", _hot_keys(result, hot, paper))
@@ -290,6 +293,24 @@ def _reasons(result: Result, paper: _Paper) -> Table:
         end_s = min(row.last_s + result.grid.tick_s, result.grid.duration_s)
         cells = (name(row.resource), row.reason, count(row.count), clock(row.first_s), clock(end_s))
         paper.add(table, *(Text(cell, _BAD) for cell in cells))
+    return table
+
+
+def _changes(result: Result, paper: _Paper) -> Table:
+    """The time line of what changed the table, its first lines and its last."""
+    table = _grid(
+        Column("time", justify="right", no_wrap=True), Column("", overflow="fold"), Column("what", overflow="fold")
+    )
+    rows = list(result.timeline)
+    left_out = len(rows) - _MOMENTS_MAX
+    for k, moment in enumerate(rows):
+        if left_out > 0 and _MOMENTS_MAX // 2 <= k < _MOMENTS_MAX // 2 + left_out:
+            if k == _MOMENTS_MAX // 2:
+                paper.add(table, "", "", Text(f"… {count(left_out)} more …", _QUIET))
+            continue
+        style = _BAD if moment.outcome == "refused" else _CAPACITY if moment.outcome == "done" else ""
+        where = "" if len(result.resources) == 1 else name(moment.resource)
+        paper.add(table, moment.stamp, where, Text(moment.what, style))
     return table
 
 

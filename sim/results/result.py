@@ -15,6 +15,7 @@ from sim.results.explain import explain, verdict
 from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
+from sim.results.timeline import Moment, timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,11 @@ class Result(Outcome):
     def explanation(self) -> tuple[str, ...]:
         """Sentences: what limited what, from when to when, why nothing helped, and what would."""
         return tuple(explain(self))
+
+    @cached_property
+    def timeline(self) -> tuple[Moment, ...]:
+        """Alarms of auto scaling, changes of capacity and mode, and the first minute without throttles, in order of time."""
+        return timeline(self)
 
     def plot(self) -> Figure:
         """The picture of the run: rates and capacity over time, above partition by time."""
@@ -150,7 +156,7 @@ class Result(Outcome):
             "traffic": {name: self._traffic(name) for name in self.traffic},
             "dax": None,
             "series": self._series(),
-            "alarms": [],
+            "alarms": self._scaling_alarms(),
             "cost": self._cost(),
             "explanation": list(self.explanation),
         }
@@ -243,6 +249,20 @@ class Result(Outcome):
                 "max": _most_ms(record.latency),
             },
         }
+
+    def _scaling_alarms(self) -> list[dict[str, Any]]:
+        """Auto scaling's own alarms, with their names beside the metric that they look at."""
+        return [
+            {
+                "metric": f"Consumed{d.capitalize()}CapacityUnits",
+                "resource": resource,
+                "name": alarm,
+                "state_changes": [[_number(at_s), str(state)] for at_s, state in states],
+            }
+            for resource, record in self.resources.items()
+            for d, lane in record.lanes.items()
+            for alarm, states in lane.alarms.items()
+        ]
 
     def _series(self) -> dict[str, Any]:
         series: dict[str, Any] = {"period_s": _number(self.grid.ticks_per_period * self.grid.tick_s)}

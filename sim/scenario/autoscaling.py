@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import model_validator
 
 from sim.scenario.base import Place, Value, refusal, refuse_all
+from sim.scenario.cron import parse_cron
 from sim.scenario.leaves import Capacity, Leaf, number, text
 
 TARGET_MIN = 0.2  # F-AS-6
 TARGET_MAX = 0.9  # F-AS-6
 TARGET_DEFAULT = 0.7  # F-AS-6, the console's
 
-_CRON_PART = re.compile(r"[0-9A-Za-z*?,/#LW-]+\Z")
-_CRON_FIELDS = "minutes hours day-of-month month day-of-week year"
-
 
 def _cron(value: Any) -> str:
     given: str = text(least=1, most=200).check(value)
-    inner = given.strip()
-    if inner.startswith("cron(") and inner.endswith(")"):
-        inner = inner[len("cron(") : -1].strip()
-    parts = inner.split()
-    if len(parts) != 6 or not all(_CRON_PART.match(part) for part in parts):
-        raise refusal(f"must be AWS's six cron fields ({_CRON_FIELDS}), in UTC", 'such as "cron(0 8 ? * MON-FRI *)"')
-    if (parts[2] == "?") == (parts[4] == "?"):
-        raise refusal("must have ? in exactly one of day-of-month and day-of-week", 'such as "cron(0 8 * * ? *)"')
+    try:
+        parse_cron(given)
+    except ValueError as error:
+        raise refusal(str(error), 'such as "cron(0 8 ? * MON-FRI *)"') from None
     return given
 
 
@@ -74,8 +67,20 @@ class ScalingTarget(Value):
 
     @model_validator(mode="after")
     def _has_room(self) -> ScalingTarget:
+        wrong: list[tuple[Place, Any, Any]] = []
         if self.max < self.min:
-            refuse_all("autoscaling", [(("max",), self.max, refusal(f"must not be below min ({self.min:g})"))])
+            wrong.append((("max",), self.max, refusal(f"must not be below min ({self.min:g})")))
+        # Bounds that no order of the scheduled actions brings together.
+        most = max([self.max, *(action.max for action in self.schedule if action.max is not None)])
+        least = min([self.min, *(action.min for action in self.schedule if action.min is not None)])
+        for index, action in enumerate(self.schedule):
+            if action.min is not None and action.max is None and action.min > most:
+                sentence = f"is above every max that can be in force ({most:g})"
+                wrong.append((("schedule", index, "min"), action.min, refusal(sentence, "set max with it")))
+            if action.max is not None and action.min is None and action.max < least:
+                sentence = f"is below every min that can be in force ({least:g})"
+                wrong.append((("schedule", index, "max"), action.max, refusal(sentence, "set min with it")))
+        refuse_all("autoscaling", wrong)
         return self
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +41,8 @@ class Parts(Protocol):
 
     @property
     def duration(self) -> float: ...
+    @property
+    def start(self) -> datetime: ...
     @property
     def tick(self) -> float: ...
     @property
@@ -401,11 +405,74 @@ def _events(scenario: Parts) -> Refused:
             wrong.append(
                 (("event", index, "index"), event.index, refusal(sentence, choices(event.index, global_names)))
             )
+    wrong += _updates(scenario)
     for index, alarm in enumerate(scenario.alarm):
         if alarm.index is not None and alarm.index not in index_names(scenario.table):
             wrong.append((("alarm", index, "index"), alarm.index, unknown_index(scenario.table, alarm.index)))
     return wrong
 
+
+def _updates(scenario: Parts) -> Refused:
+    """What events ask for in the capacity mode that holds by then, if none before them is refused; those of one moment are one request."""
+    wrong: Refused = []
+    mode = scenario.table.mode
+    ordered = sorted(enumerate(scenario.event), key=lambda row: row[1].at)
+    for _, group in groupby(ordered, key=lambda row: row[1].at):
+        together = list(group)
+        modes = [(index, event) for index, event in together if event.mode is not None]
+        for index, event in modes:
+            wrong += _switch(scenario, index, event, mode, together)
+        if modes:
+            mode = modes[0][1].mode or mode
+        for index, event in together:
+            for key in _OF_MODE[Mode.ON_DEMAND if mode is Mode.PROVISIONED else Mode.PROVISIONED]:
+                if (given := getattr(event, key)) is not None:
+                    sentence = f"does not fit mode {mode}, which the table has by then"
+                    wrong.append((("event", index, key), given, refusal(sentence)))
+        wrong += _twice(together)
+    return wrong
+
+
+def _switch(scenario: Parts, index: int, event: Event, before: Mode, together: Sequence[tuple[int, Event]]) -> Refused:
+    place: Place = ("event", index, "mode")
+    if event.index is not None:
+        return [(place, event.mode, refusal("an index has the mode of its table", "leave out index"))]
+    if event.mode is before:
+        return [(place, event.mode, refusal(f"the table is {before} already by then"))]
+    if event.mode is Mode.ON_DEMAND:
+        if scenario.admission is AdmissionPolicy.INSTANT:
+            return []
+        sentence = f"{scenario.admission} admission is for provisioned tables only"
+        return [(place, event.mode, refusal(sentence, 'admission = "instant" knows both modes'))]
+    wrong: Refused = []
+    for name in (None, *(gsi.name for gsi in scenario.table.gsi)):
+        mine = [other for _, other in together if other.index == name]
+        for key in _OF_MODE[Mode.PROVISIONED]:
+            if all(getattr(other, key) is None for other in mine):
+                of_index = "" if name is None else f" of the index {name}"
+                sentence = f"needs {key}{of_index} in provisioned mode"
+                hint = "" if name is None else f'an event with the same at, index = "{name}" and {key}'
+                wrong.append((place, event.mode, refusal(sentence, hint)))
+    return wrong
+
+
+def _twice(together: Sequence[tuple[int, Event]]) -> Refused:
+    """A setting of one resource that two events of one moment ask for."""
+    wrong: Refused = []
+    seen: dict[tuple[str | None, str], int] = {}
+    for index, event in together:
+        for key in sorted(event.model_fields_set - {"at", "index"}):
+            first = seen.setdefault((event.index, key), index)
+            if first != index:
+                sentence = f"event[{first}] sets it at the same moment"
+                wrong.append((("event", index, key), getattr(event, key), refusal(sentence)))
+    return wrong
+
+
+_OF_MODE: Mapping[Mode, tuple[str, ...]] = {
+    Mode.PROVISIONED: ("read_capacity", "write_capacity"),
+    Mode.ON_DEMAND: ("max_read", "max_write"),
+}
 
 _CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _times,

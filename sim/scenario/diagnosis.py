@@ -73,6 +73,11 @@ def _hidden(place: Place, broken: list[Place]) -> bool:
     """Whether a problem follows from one that is told already."""
     if place == ("tick",) and not {("duration",), ("period",)}.isdisjoint(broken):
         return True
+    asks_for_nothing = (place[:1] == ("event",) and place[2:] == ("at",)) or (
+        "schedule" in place and place[-1] == "min"
+    )
+    if asks_for_nothing and any(other[: len(place) - 1] == place[:-1] for other in broken):
+        return True  # because what the event or the action asked for is wrong
     for other in broken:
         if other and other[-1] in _DECISIVE and place[: len(other) - 1] == other[:-1] and place[-1] not in {"pk", "sk"}:
             return True

@@ -57,7 +57,6 @@ def _retries_batches(traffic: Traffic) -> bool:
 
 _OPEN_LOOP = "give the pattern a rate"
 _REQUEST_LEVEL = 'level = "request" simulates it'
-_WITHOUT_AUTOSCALING = "run with --without-autoscaling: capacity then stays as provisioned"
 _ONE_PAGE = "pages = 1 simulates one page per request"
 
 
@@ -112,17 +111,10 @@ NOT_YET: tuple[NotYet, ...] = (
     ),
     NotYet(path="traffic[].page_delay", applies=_is_set, cure="leave it out"),
     NotYet(path="traffic[].cursor", applies=_is_set, cure="leave it out"),
-    NotYet(
-        path="table.autoscaling",
-        applies=_is_set,
-        what="auto scaling",
-        cure=_WITHOUT_AUTOSCALING,
-    ),
     NotYet(path="table.collection_bytes", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
     NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
-    NotYet(path="event", what="an UpdateTable in the middle of the run ([[event]])", cure="leave it out"),
     NotYet(path="alarm", what="an alarm ([[alarm]])", cure="leave it out"),
 )
 

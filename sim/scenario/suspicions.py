@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sim.names import Dimension
+from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.base import Place, listed, path_of, shown
 from sim.scenario.checks import Parts, templates_of, used_fields
+from sim.scenario.cron import parse_cron
 from sim.scenario.csvfile import CsvProblem, check_series
 from sim.scenario.rates import CsvRate, RampRate, SpikeRate, StepsRate
 from sim.scenario.templates import fields_of, parse_template
@@ -17,7 +20,8 @@ ALIKE_MAX = 10  # of one kind told one by one
 
 def suspicions(scenario: Parts) -> list[str]:
     """Sentences about what a scenario holds that does nothing, or nothing of what it seems to do."""
-    return [*_cut(list(_idle_fields(scenario))), *_cut(list(_constants(scenario))), *_cut(list(_late_rates(scenario)))]
+    kinds = (_idle_fields, _constants, _late_rates, _scaling)
+    return [sentence for kind in kinds for sentence in _cut(list(kind(scenario)))]
 
 
 def _cut(sentences: list[str]) -> list[str]:
@@ -52,6 +56,31 @@ def _constants(scenario: Parts) -> Iterator[str]:
     for place, template in templates_of(scenario):
         if template in scenario.fields and template in used:
             yield f"{path_of(place)} is the constant key {shown(template)}; did you mean the field {{{template}}}?"
+
+
+def _scaling(scenario: Parts) -> Iterator[str]:
+    """Bounds of auto scaling that the quota keeps it from, and scheduled actions that never come."""
+    table = scenario.table
+    holders: list[tuple[Place, Autoscaling | None]] = [(("table",), table.autoscaling)]
+    holders += [(("table", "gsi", index), gsi.autoscaling) for index, gsi in enumerate(table.gsi)]
+    for place, settings in holders:
+        for dimension in Dimension:
+            target = None if settings is None else getattr(settings, dimension)
+            if target is None:
+                continue
+            of_target: Place = (*place, "autoscaling", dimension)
+            quota = getattr(scenario.account, f"table_{dimension}")
+            if target.max > quota:
+                yield (
+                    f"{path_of((*of_target, 'max'))} = {target.max:,.10g} is above the quota of {quota:,.10g} "
+                    f"(account.table_{dimension}): what auto scaling asks for beyond it is refused."
+                )
+            for index, action in enumerate(target.schedule):
+                if next(parse_cron(action.cron).offsets_s(scenario.start, scenario.duration), None) is None:
+                    yield (
+                        f"{path_of((*of_target, 'schedule', index))}: {action.cron} comes at no moment of this run, which starts at "
+                        f"{scenario.start:%A %Y-%m-%d %H:%M} UTC and takes {scenario.duration:,.10g} s."
+                    )
 
 
 def _late_rates(scenario: Parts) -> Iterator[str]:
