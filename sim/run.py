@@ -26,7 +26,7 @@ from sim.results.invoice import check_prices
 from sim.results.log import AttemptLog
 from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
-from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
+from sim.results.recorder import MINUTE_S, PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted
@@ -78,7 +78,7 @@ def run(
 def _simulate(
     scenario: Scenario, sheet: PriceSheet, progress: Progress | None, stretch_ticks: int, log: AttemptLog | None
 ) -> Result:
-    grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
+    grid = _grid(scenario)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     resources = make_resources(scenario)
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
@@ -135,7 +135,7 @@ def check(scenario: Scenario) -> PriceSheet:
     sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
     partitions = _initial_partitions(scenario, scenario.table)
     _check_pinned_patterns(scenario, partitions)
-    grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
+    grid = _grid(scenario)
     of_all = partitions + sum(_initial_partitions(scenario, gsi) for gsi in scenario.table.gsi)
     needed_bytes = (
         grid.ticks * _BYTES_PER_TICK * (1 + len(scenario.table.gsi)) + grid.periods * of_all * _BYTES_PER_CELL
@@ -146,6 +146,11 @@ def check(scenario: Scenario) -> PriceSheet:
         raise ScenarioError([Problem(source="scenario", path="period", message=message, hint=hint)])
     check_prices(scenario, sheet)  # what the sheet cannot price is said now, not after the run
     return sheet
+
+
+def _grid(scenario: Scenario) -> TimeGrid:
+    offset_s = scenario.start.timestamp() % MINUTE_S  # of UTC: the epoch began with a minute
+    return TimeGrid(scenario.duration, scenario.tick, scenario.period, offset_s)
 
 
 def _move_traffic(

@@ -504,7 +504,6 @@ NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
     ({("dax",): {}}, "dax"),
     ({("event",): [{"at": 5, "write_capacity": 20}]}, "event"),
-    ({("alarm",): [{"metric": "WriteThrottleEvents", "threshold": 5}]}, "alarm"),
     ({("table", "autoscaling"): {"read": {"min": 1, "max": 5}}}, "table.autoscaling"),
     ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
     ({place("scatter", QUERY): "user"}, "traffic[2].scatter"),

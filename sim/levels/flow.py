@@ -231,6 +231,7 @@ class FlowLevel:
             succeeded=succeeded - unmet,
             throttled=throttled,
             throttle_events=grains(total_of([fate.events for fate in met], shape)),
+            unmet=unmet,
         )
         record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
         for tally in tallies:
@@ -536,6 +537,7 @@ class FlowLevel:
             attempts=requests,
             throttled=throttled,
             throttle_events=events,
+            unmet=unmet,
         )
         transaction = demand.traffic.operation in TRANSACTION_OPERATIONS
         failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK

@@ -87,7 +87,8 @@ class Laid:
                 continue
             mark = (self.resource.name, key.position)
             tally = recorder.keys.setdefault(mark, KeyTally(key.text, key.sort_key, key.position))
-            tally.add(self.dimension, float(self._key_offered[k]), float(self._key_events[k]))
+            events = float(self._key_events[k])
+            tally.add(self.dimension, float(self._key_offered[k]), events, events * self.units)
             if tally.sort_key != key.sort_key:
                 tally.sort_key = None
             if self._keys is not None:

@@ -123,7 +123,6 @@ NOT_YET: tuple[NotYet, ...] = (
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
     NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
     NotYet(path="event", what="an UpdateTable in the middle of the run ([[event]])", cure="leave it out"),
-    NotYet(path="alarm", what="an alarm ([[alarm]])", cure="leave it out"),
 )
 
 
