@@ -38,6 +38,8 @@ ON_DEMAND_PARTITIONS = 4  # F-PART-4
 BURST_WINDOW_S = 300  # F-ADM-2
 PROVISIONED_MIN_UNITS = 1  # F-PROV-1
 
+MINUTE_S = 60  # F-CW-1: the finest step of the service's metrics
+
 # Quotas.
 TABLE_QUOTA_READ_PER_S = 40_000  # F-PROV-1, F-OD-6
 TABLE_QUOTA_WRITE_PER_S = 40_000  # F-PROV-1, F-OD-6

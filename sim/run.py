@@ -17,7 +17,12 @@ from sim.keyspace.sizing import initial_partitions
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
-from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S
+from sim.limits import (
+    MINUTE_S,
+    ON_DEMAND_HEADROOM_FACTOR,
+    ON_DEMAND_INITIAL_READ_PER_S,
+    ON_DEMAND_INITIAL_WRITE_PER_S,
+)
 from sim.names import TABLE, Dimension, Level, Mode, index_resource
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
@@ -26,7 +31,7 @@ from sim.results.invoice import check_prices
 from sim.results.log import AttemptLog
 from sim.results.outcome import PatternFacts, QueryFacts
 from sim.results.prices import PriceSheet, load_sheet
-from sim.results.recorder import MINUTE_S, PartitionRecord, Recorder, TimeGrid
+from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted

@@ -1,7 +1,8 @@
 """What a run writes down while it goes: rows in, columns out. It knows nothing of how the numbers came about.
 
-Table- and index-level series are kept per tick (48 bytes a tick and resource, 8 more for each limit that refuses), everything per partition or per access pattern in bins of
-the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,000 partitions takes some 100 MB at the most.
+Table- and index-level series are kept per tick (48 bytes a tick and resource, 8 more for each limit that refuses), everything per partition
+or per access pattern in bins of the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,000 partitions takes some
+100 MB at the most. What CloudWatch shows of a pattern is kept by UTC minute beside it, where the periods are not these minutes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.position import Position
+from sim.limits import MINUTE_S
 from sim.names import Declined, Dimension, ErrorName, Limit, Mode, SplitReason
 from sim.results.latency import TimeHistogram
 
-MINUTE_S = 60  # the finest step of the service's metrics (F-CW-1)
 _ROUNDING = 1e-9  # of a minute
 
 
