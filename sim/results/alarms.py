@@ -19,7 +19,7 @@ from sim.keyspace.domain import Floats
 from sim.limits import MINUTE_S
 from sim.names import READ_OPERATIONS, TABLE, Dimension, index_resource
 from sim.results.cloudwatch import metric, minute_number
-from sim.results.phrases import clock
+from sim.results.phrases import clock, percent
 from sim.scenario import Alarm
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class AlarmReport:
 
 def condition(alarm: Alarm, named: str) -> str:
     """What an alarm watches for, in a few words: ``WriteThrottleEvents of orders over 10 in 1m``."""
-    amount_asked = f"{alarm.threshold:.0%} of provisioned" if alarm.of_provisioned else f"{alarm.threshold:,.10g}"
+    amount_asked = f"{percent(alarm.threshold)} of provisioned" if alarm.of_provisioned else f"{alarm.threshold:,.10g}"
     measure = "" if alarm.statistic == "Sum" else f" ({alarm.statistic})"
     by = "" if alarm.operation is None else f" {alarm.operation}"
     wanted = alarm.evaluation_periods
@@ -147,8 +147,8 @@ def next_state(points: npt.NDArray[np.int8] | Sequence[int], reach: int, state: 
     alarm : gives N (``evaluation_periods``), M (``datapoints_to_alarm``) and ``treat_missing``.
 
     Where N real points are within reach, the latest N decide. Where there are fewer, what is missing counts as ``treat_missing`` says, as
-    few times as possible. With "missing" and "ignore" real points alone decide; where all of them breach but are fewer than M, an alarm is not
-    hasty: with "missing" it waits until the oldest of them is M periods old, with "ignore" it keeps its state.
+    few times as possible. With "missing" and "ignore" real points alone decide; where all of them breach but are fewer than M, an alarm is
+    not hasty: with "missing" it waits until the oldest of them is M periods old, with "ignore" it keeps its state.
     """
     points = np.asarray(points, dtype=np.int8)
     wanted = alarm.evaluation_periods

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.limits import MINUTE_S
 from sim.names import TABLE, Dimension
+from sim.results.phrases import percent
 from sim.results.recorder import KeyTally
 
 if TYPE_CHECKING:
@@ -220,4 +221,4 @@ def _is_nameless(result: Outcome, rule: InsightRule) -> bool:
 
 def _nameless(result: Outcome, rule: InsightRule) -> str:
     share = 1 - rule.total / _consumed(result, rule.resource)
-    return f"{share:.0%} of the traffic of {rule.resource} went to keys that are too many and too light to be listed one by one."
+    return f"{percent(share)} of the traffic of {rule.resource} went to keys that are too many and too light to be listed one by one."
