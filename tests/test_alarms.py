@@ -140,8 +140,8 @@ def test_80_percent_of_provisioned_for_three_periods_of_five_minutes() -> None:
     consume(border, [80] * 3600)
     assert changes(border, 0) == [(300, OK)]
     assert changes(border, 1) == [(900, ALARM)]
-    # From minute 20 on 100 of 100 instead of 50: a period that ends at minute m holds 50 × 5 + 50 × (m - 20) of 500, over 80 % from m = 24 on
-    # (450), so three of them at 24, 29 and 34. Back to 50 at minute 40: the one that ends at 42 holds 400, not over.
+    # From minute 20 on 100 of 100 instead of 50: a period that ends at minute m holds 250 + 50 × (m - 20) of 500, over 80 % from m = 24 on, so
+    # three of them do at 24, 29 and 34. Back to 50 at minute 40: the one that ends at 42 holds 400, not over.
     step = recorded(made)
     consume(step, [50] * 1200 + [100] * 1200 + [50] * 1200)
     assert changes(step, 0) == [(300, OK), (34 * 60, ALARM), (42 * 60, OK)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, note
 from reference.recorded import recorded, throttle
-from reference.small import pattern, provisioned, scenario
+from reference.small import pattern, scenario
 from strategies import scenarios
 
 import sim
