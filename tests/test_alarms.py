@@ -140,8 +140,8 @@ def test_80_percent_of_provisioned_for_three_periods_of_five_minutes() -> None:
     consume(border, [80] * 3600)
     assert changes(border, 0) == [(300, OK)]
     assert changes(border, 1) == [(900, ALARM)]
-    # From minute 20 on 100 of 100 instead of 50: a period that ends at minute m holds 250 + 50 × (m - 20) of 500, over 80 % from m = 24 on, so
-    # three of them do at 24, 29 and 34. Back to 50 at minute 40: the one that ends at 42 holds 400, not over.
+    # From minute 20 on 100 of 100 instead of 50: a period that ends at minute m holds 250 + 50 × (m - 20) of 500, over 80 % from m = 24 on,
+    # so three of them do at 24, 29 and 34. Back to 50 at minute 40: the one that ends at 42 holds 400, not over.
     step = recorded(made)
     consume(step, [50] * 1200 + [100] * 1200 + [50] * 1200)
     assert changes(step, 0) == [(300, OK), (34 * 60, ALARM), (42 * 60, OK)]
@@ -177,6 +177,33 @@ def test_any_index_throttle() -> None:
     assert changes(result, 1) == []  # the table's own numbers leave the index out (F-CW-3)
     assert changes(result, 2) == [(240, ALARM)]  # the request on the table is throttled all the same (F-CW-7)
     assert result.to_dict()["alarms"][0]["resource"] == "index/byStatus"
+
+
+@pytest.mark.parametrize("level", ["flow", "request"])
+def test_an_index_that_is_too_small_rings(level: str) -> None:
+    """80 writes/s on an index of 50 with a full burst of 15,000: dry at 15,000 / 30 = 500 s, so the minute to 540 rings."""
+    index = {"name": "byStatus", "pk": "S", "projection": "ALL", "read_capacity": 5, "write_capacity": 50}
+    made = scenario(
+        pattern(rate=80, arrivals="even"),
+        table=provisioned(write=100, gsi=[index]),
+        duration=600,
+        level=level,
+        alarm=[
+            {"metric": "WriteThrottleEvents", "threshold": 0, "index": "byStatus"},
+            {"metric": "WriteThrottleEvents", "threshold": 0},
+            {"metric": "ThrottledRequests", "threshold": 0, "operation": "PutItem"},
+        ],
+    )
+    result = sim.run(made)
+    assert [changes(result, number) for number in range(3)] == [[(540, ALARM)], [], [(540, ALARM)]]
+    refused = result.metric("ThrottledRequests").sum()
+    assert refused == pytest.approx(30 * 100, abs=60)
+    assert result.metric("WriteProvisionedThroughputThrottleEvents", index="byStatus").sum() == pytest.approx(refused)
+    found = result.contributor_insights()
+    assert [one.keys for one in found.rule("PKC", "index/byStatus").contributors] == [("S",)]
+    assert found.rule("PKC", "index/byStatus").total == pytest.approx(3 * (80 * 600 - refused), rel=1e-6)
+    assert [rule.contributors for rule in found.rules if rule.kind == "PKT"] == [(), ()]
+    assert found.left_out[0].endswith("at AWS they are not counted there (F-CI-2).")
 
 
 def test_minutes_are_those_of_utc() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import datetime
 from pathlib import Path
@@ -266,15 +267,16 @@ def test_long_ticks_know_no_minutes() -> None:
 def check_sums(result: Result) -> None:
     """The metrics of a run add up to its totals, by whatever period they are read."""
     for period_s in (None, 300):
-        for dimension, lane in result.table.lanes.items():
-            side = dimension.capitalize()
-            consumed = total(result, f"Consumed{side}CapacityUnits", period_s=period_s)
+        for resource, dimension in itertools.product(result.resources, Dimension):
+            side, lane = dimension.capitalize(), result.resources[resource].lanes[dimension]
+            where = {"index": None if resource == TABLE else resource.removeprefix("index/")}
+            consumed = total(result, f"Consumed{side}CapacityUnits", period_s=period_s, **where)
             assert consumed == pytest.approx(float(lane.consumed_units.sum()))
-            events = total(result, f"{side}ThrottleEvents", period_s=period_s)
+            events = total(result, f"{side}ThrottleEvents", period_s=period_s, **where)
             assert events == pytest.approx(float(lane.throttle_events.sum()), abs=1e-6)
             by_reason = [n for n in METRICS if n.startswith(side) and n.endswith("ThrottleEvents") and len(n) > 20]
             assert len(by_reason) == 4
-            assert sum(total(result, n) for n in by_reason) == pytest.approx(events, abs=1e-6)
+            assert sum(total(result, n, **where) for n in by_reason) == pytest.approx(events, abs=1e-6)
         requests = total(result, "ThrottledRequests", period_s=period_s)
         assert requests == pytest.approx(result.throttled, abs=1e-6)
         by_operation = [total(result, "ThrottledRequests", operation=o) for o in Operation if o != "TTLDelete"]

@@ -293,7 +293,7 @@ class Books:
             by_column = asked[leg].sum(axis=0)
             self._resource.note_load(self._dimension, laid.name, laid.spread, float(by_column.sum()) * laid.units)
             laid.place()
-            laid.note_keys(by_column, events[leg].sum(axis=0))
+            laid.note_keys(by_column, events[leg].sum(axis=0), back[leg].sum(axis=0))
             if self._new_bytes[leg]:
                 self._resource.has_grown = True
                 self._resource.stored_bytes += (

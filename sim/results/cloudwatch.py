@@ -19,6 +19,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.limits import MINUTE_S
 from sim.names import TABLE, Dimension, ErrorName, Limit, Mode, Operation, index_resource
 from sim.results.outcome import Outcome, held
+from sim.results.usage import modes_of
 from sim.scenario.metrics import METRIC_KINDS, MetricKind, Split, divides_minutes
 from sim.scenario.sections import STATISTICS
 
@@ -336,8 +337,10 @@ def _provisioned(dimension: Dimension) -> _Source:
         grid = result.grid
         number = minute_number(_first_minute(result)) + np.arange(grid.minutes)
         every = METRIC_KINDS[f"Provisioned{dimension.capitalize()}CapacityUnits"].step_minutes
-        there = ((number % every == 0) & (result.scenario.table.mode is Mode.PROVISIONED)).astype(float)
         at_s = np.maximum(grid.minute_starts_s, 0.0)
+        modes = modes_of(result.scenario, result.resources[resource])
+        provisioned = held([(since_s, float(mode is Mode.PROVISIONED)) for since_s, mode in modes], at_s) > 0
+        there = ((number % every == 0) & provisioned).astype(float)
         values = held(_lane(result, resource, dimension).capacity, at_s) * there
         return Samples(there, values, values, values)
 
