@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sim.keyspace.domain import Floats
 from sim.names import Dimension
-from sim.results import cloudwatch, phrases
-from sim.results.alarms import AlarmReport, evaluate_alarms
+from sim.results import phrases
 from sim.results.explain import explain, verdict
-from sim.results.insights import ContributorInsights, contributor_insights
 from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
@@ -22,6 +20,8 @@ from sim.results.outcome import Outcome
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sim.results.alarms import AlarmReport
+    from sim.results.insights import ContributorInsights
     from sim.results.plots import Figure
 
 _DIGITS = 6  # of a number in the JSON; the arithmetic behind it is exact to about that
@@ -64,6 +64,8 @@ class Result(Outcome):
     @cached_property
     def alarms(self) -> tuple[AlarmReport, ...]:
         """The scenario's alarms and when they changed their state, in the order of the scenario."""
+        from sim.results.alarms import evaluate_alarms
+
         return evaluate_alarms(self)
 
     def metric(
@@ -92,6 +94,8 @@ class Result(Outcome):
         ValueError
             No such metric, dimension, statistic or period, or one that this run does not produce.
         """
+        from sim.results import cloudwatch
+
         found = cloudwatch.metric(self, name, index=index, operation=operation)
         return cloudwatch.series(found, statistic, period_s)
 
@@ -100,10 +104,14 @@ class Result(Outcome):
 
         Columns: timestamp, metric, index, operation, statistic, value, unit. Arguments and errors are those of `metric`.
         """
+        from sim.results import cloudwatch
+
         return cloudwatch.frame(self, statistics, period_s)
 
     def metric_data(self, *, statistics: Sequence[str] | None = None, period_s: float | None = None) -> dict[str, Any]:
         """All metrics that have data in the shape of get-metric-data, queries and answers. Arguments and errors are those of `metric`."""
+        from sim.results import cloudwatch
+
         return cloudwatch.metric_data(self, statistics, period_s)
 
     def metric_statistics(
@@ -116,6 +124,8 @@ class Result(Outcome):
         period_s: float | None = None,
     ) -> dict[str, Any]:
         """One metric in the shape of get-metric-statistics. Arguments and errors are those of `metric`."""
+        from sim.results import cloudwatch
+
         found = cloudwatch.metric(self, name, index=index, operation=operation)
         return cloudwatch.metric_statistics(found, statistics, period_s)
 
@@ -127,6 +137,8 @@ class Result(Outcome):
         top : contributors of each rule, 1 to 25.
         throttled_only : the mode that watches throttled keys alone.
         """
+        from sim.results.insights import contributor_insights
+
         return contributor_insights(self, top=top, throttled_only=throttled_only)
 
     # As text.
