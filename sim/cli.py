@@ -59,7 +59,7 @@ RUN_EXAMPLES = """Examples:
 
   ddbsim run orders.toml --set table.write_capacity=200 --seed 3 --json --fail-over 1%
 
-  ddbsim run orders.toml --level request --log attempts.csv"""
+  ddbsim run orders.toml --level request --log attempts.csv --metrics cloudwatch.json"""
 COMPARE_EXAMPLES = """Examples:
 
   ddbsim compare on-demand.toml provisioned.toml autoscaled.toml
@@ -228,6 +228,15 @@ def run(
             "--log", metavar="OUT.csv", help="Write every attempt as it is made (request level).", show_default=False
         ),
     ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(
+            "--metrics",
+            metavar="OUT.json",
+            help="Write CloudWatch's metrics, as get-metric-data answers.",
+            show_default=False,
+        ),
+    ] = None,
     settings: SetOption = None,
     seed: SeedOption = None,
     level: LevelOption = None,
@@ -241,7 +250,11 @@ def run(
     _check_plot(plot)
     if log is not None:
         _check_output("--log", log)
+    if metrics is not None:
+        _check_metrics(metrics)
     scenario = _load(file, settings, seed, level, without_indexes, without_autoscaling)
+    if metrics is not None:
+        _check_minutes(scenario)
     if log is None:
         result = _run(scenario, show_progress=not no_progress)
     else:
@@ -257,6 +270,9 @@ def run(
 
         with _writing(plot):
             save_run(result, plot)
+    if metrics is not None:
+        with _writing(metrics):
+            write_whole(metrics, _json_text(result.metric_data(), indent=1).encode("utf-8"))
     with _printing():
         if as_json:
             _print_json(result.to_dict())
@@ -473,6 +489,20 @@ def _check_plot(plot: Path | None) -> None:
     _check_output("--plot", plot)
 
 
+def _check_metrics(metrics: Path) -> None:
+    if metrics.suffix.lower() != ".json":
+        raise _wrong("--metrics", "must end in .json", value=str(metrics))
+    _check_output("--metrics", metrics)
+
+
+def _check_minutes(scenario: Scenario) -> None:
+    from sim.scenario.metrics import divides_minutes
+
+    if not divides_minutes(scenario.tick):
+        message = f"metrics are made by the minute, and ticks of {scenario.tick:g} s do not divide one"
+        raise _wrong("--metrics", message, hint="--set tick=1")
+
+
 def _check_output(option: str, path: Path) -> None:
     """Refuse a path that cannot be written anyway, before the work is done that would be written there."""
     with _writing(path):
@@ -548,9 +578,11 @@ def _progress(title: str, *, show: bool) -> Iterator[Callable[[float], None] | N
 
 
 def _print_json(value: Any, indent: int | None = None) -> None:
-    sys.stdout.write(
-        json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain_number) + "\n"
-    )
+    sys.stdout.write(_json_text(value, indent))
+
+
+def _json_text(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain_number) + "\n"
 
 
 def _plain_number(value: Any) -> Any:

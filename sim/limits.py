@@ -47,6 +47,8 @@ SCALE_OUT_MINUTES = 2  # F-AS-1, consecutive
 SCALE_IN_MINUTES = 15  # F-AS-2, consecutive
 SCALE_IN_BELOW = 0.2  # F-AS-2: the low threshold lies so far under the target
 
+MINUTE_S = 60  # F-CW-1: the finest step of the service's metrics
+
 # Quotas.
 TABLE_QUOTA_READ_PER_S = 40_000  # F-PROV-1, F-OD-6
 TABLE_QUOTA_WRITE_PER_S = 40_000  # F-PROV-1, F-OD-6

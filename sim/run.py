@@ -18,7 +18,12 @@ from sim.keyspace.sizing import initial_partitions
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
-from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S
+from sim.limits import (
+    MINUTE_S,
+    ON_DEMAND_HEADROOM_FACTOR,
+    ON_DEMAND_INITIAL_READ_PER_S,
+    ON_DEMAND_INITIAL_WRITE_PER_S,
+)
 from sim.names import TABLE, Dimension, Level, Mode, index_resource
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
@@ -79,7 +84,7 @@ def run(
 def _simulate(
     scenario: Scenario, sheet: PriceSheet, progress: Progress | None, stretch_ticks: int, log: AttemptLog | None
 ) -> Result:
-    grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
+    grid = _grid(scenario)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     resources = make_resources(scenario)
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
@@ -137,7 +142,7 @@ def check(scenario: Scenario) -> PriceSheet:
     sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
     partitions = _initial_partitions(scenario, scenario.table)
     _check_pinned_patterns(scenario, partitions)
-    grid = TimeGrid(scenario.duration, scenario.tick, scenario.period)
+    grid = _grid(scenario)
     of_all = partitions + sum(_initial_partitions(scenario, gsi) for gsi in scenario.table.gsi)
     needed_bytes = (
         grid.ticks * _BYTES_PER_TICK * (1 + len(scenario.table.gsi)) + grid.periods * of_all * _BYTES_PER_CELL
@@ -148,6 +153,11 @@ def check(scenario: Scenario) -> PriceSheet:
         raise ScenarioError([Problem(source="scenario", path="period", message=message, hint=hint)])
     check_prices(scenario, sheet)  # what the sheet cannot price is said now, not after the run
     return sheet
+
+
+def _grid(scenario: Scenario) -> TimeGrid:
+    offset_s = scenario.start.timestamp() % MINUTE_S  # of UTC: the epoch began with a minute
+    return TimeGrid(scenario.duration, scenario.tick, scenario.period, offset_s)
 
 
 def _move_traffic(

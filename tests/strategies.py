@@ -13,6 +13,8 @@ from sim.keyspace.position import SORT_SPACE, Position
 from sim.keyspace.spread import SortSpread, Spread
 from sim.names import IndexChange, RetryMode
 from sim.scenario import Scenario, from_dict
+from sim.scenario.metrics import METRIC_KINDS, Split
+from sim.scenario.sections import COMPARISONS, MISSING_DATA, STATISTICS
 
 Document = dict[str, Any]
 
@@ -178,6 +180,7 @@ def scenario_documents(draw: st.DrawFn) -> Document:
         "admission": draw(st.sampled_from(admissions)),
         "calibration": draw(st.sampled_from(["observed", {"base": "default", "split_delay_s": 60}])),
         "cost": {"free_tier": True},
+        "alarm": draw(st.lists(alarms(table), max_size=3)),
     }
     given = draw(st.sets(st.sampled_from(sorted(options))))
     return document | {key: value for key, value in options.items() if key in given}
@@ -210,7 +213,7 @@ def changing_documents(draw: st.DrawFn) -> Document:
         sides = draw(st.sets(st.sampled_from(["read", "write"]), min_size=1))
         table["autoscaling"] = {side: draw(scaling_targets()) for side in sorted(sides)}
     amounts = st.sampled_from([1, 40, 900, 5000, 40_000, 50_000])
-    can_switch = document.get("admission", "instant") == "instant"
+    can_switch = document.get("admission", "instant") == "instant" and not table.get("gsi")
     events: list[Document] = []
     for at_s in sorted(draw(st.sets(st.integers(0, duration_s), max_size=5))):
         event: Document = {"at": at_s}
@@ -232,6 +235,38 @@ def changing_documents(draw: st.DrawFn) -> Document:
             "autoscaling_metric_delay_s": draw(st.sampled_from([0, 7, 60])),
         }
     return document
+
+
+@st.composite
+def alarms(draw: st.DrawFn, table: Document) -> Document:
+    """Alarms on any metric that is produced at both levels."""
+    names = [name for name, kind in METRIC_KINDS.items() if not kind.refused_at]
+    if table["mode"] == "on-demand":
+        names = [name for name in names if not name.startswith("Provisioned")]
+    name = draw(st.sampled_from(names))
+    alarm: Document = {"metric": name, "threshold": draw(st.sampled_from([0, 1, 10, 5000.5]))}
+    wanted = draw(st.integers(1, 4))
+    options: Document = {
+        "statistic": draw(st.sampled_from(STATISTICS)),
+        "period": draw(st.sampled_from([60, "2m", 300])),
+        "comparison": draw(st.sampled_from(COMPARISONS)),
+        "evaluation_periods": wanted,
+        "treat_missing": draw(st.sampled_from(MISSING_DATA)),
+    }
+    if METRIC_KINDS[name].split is Split.OPERATION:
+        options["operation"] = draw(st.sampled_from(["GetItem", "PutItem", "BatchWriteItem"]))
+    given = draw(st.sets(st.sampled_from(sorted(options))))
+    alarm |= {key: value for key, value in options.items() if key in given}
+    if (
+        name.startswith("Consumed")
+        and "statistic" not in alarm
+        and table["mode"] == "provisioned"
+        and draw(st.booleans())
+    ):
+        alarm |= {"of_provisioned": True, "threshold": draw(st.sampled_from([0, 0.8, 1.0]))}
+    if "evaluation_periods" in alarm:
+        alarm["datapoints_to_alarm"] = draw(st.integers(1, wanted))
+    return alarm
 
 
 @st.composite

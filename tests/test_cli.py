@@ -562,6 +562,45 @@ def test_an_effect_elsewhere_is_blamed_on_the_setting(file: Path) -> None:
     assert str(file) not in result.stderr
 
 
+def test_metrics_are_written_as_get_metric_data_answers(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "cloudwatch.json"
+    result = ddbsim("run", file, "--metrics", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(out.read_text())
+    assert set(found) == {"MetricDataQueries", "MetricDataResults", "Messages"}
+    (consumed,) = [one for one in found["MetricDataResults"] if one["Label"].endswith("ConsumedWriteCapacityUnits Sum")]
+    assert len(consumed["Values"]) == 60
+    assert sum(consumed["Values"]) == json.loads(result.stdout)["consumed"]["table"]["write_units"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("metrics.csv", [], "--metrics: must end in .json (given: "),
+        ("no/folder/metrics.json", [], "--metrics: there is no folder"),
+        ("metrics.json", ["--set", "tick=120", "--set", "period=120"], "ticks of 120 s do not divide one"),
+    ],
+)
+def test_metrics_that_cannot_be_written_are_refused_before_the_run(
+    file: Path, tmp_path: Path, name: str, settings: list[str], message: str, engine: Any
+) -> None:
+    engine(lambda scenario, progress=None: pytest.fail("it ran"))
+    result = ddbsim("run", file, "--metrics", tmp_path / name, *settings)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / name).exists()
+
+
+def test_an_alarm_on_what_is_not_produced_exits_with_two(file: Path) -> None:
+    file.write_text(file.read_text() + '\n[[alarm]]\nmetric = "SystemErrors"\nthreshold = 0\n')
+    result = ddbsim("check", file)
+    assert result.exit_code == 2
+    assert (
+        'alarm[0].metric: SystemErrors is understood but not simulated yet in this version (given: "SystemErrors")'
+        in result.stderr
+    )
+
+
 def test_a_plot_needs_no_window(file: Path) -> None:
     saved = shell(
         f"ddbsim run {file} --set duration=1m --json --plot {file.parent / 'a.svg'} > /dev/null", MPLBACKEND="nonsense"

@@ -12,7 +12,7 @@ import pytest
 from explained_runs import run_of
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
@@ -107,6 +107,42 @@ def test_every_split_is_marked_at_its_time_over_its_partitions_band() -> None:
         assert segment[:, 1] == pytest.approx(places[split.partition])
     assert legend(panel) == ["throttled", "split"]
     assert panel.get_title(loc="left") == f"Partitions: 4 → {result.table.partition_counts[-1][1]}"
+
+
+ALARMS = [
+    {"metric": "ThrottledRequests", "threshold": 0, "treat_missing": "notBreaching"},
+    {"metric": "WriteThrottleEvents", "threshold": 100_000},
+    {"metric": "ConsumedWriteCapacityUnits", "threshold": 0.8, "of_provisioned": True, "period": 300},
+    {"metric": "ReadThrottleEvents", "threshold": 0},
+]
+
+
+def test_an_alarm_that_rang_is_a_bar_above_the_data_from_then_until_it_ended() -> None:
+    """200 of 150 with a burst that is spent at 900 s; a pause from 1,200 s on ends throttles and consumption."""
+    made = sim.Scenario(
+        duration=1800,
+        table=sim.Table(pk="K", mode="provisioned", read_capacity=10, write_capacity=150),
+        traffic=[
+            sim.Traffic(name="put", operation="PutItem", arrivals="even", rate=[[0, 200], [1200, 0]]),
+            sim.Traffic(name="get", operation="GetItem", rate=5),
+        ],
+        alarm=ALARMS,
+    )
+    result = sim.run(made)
+    panel = draw_rates(result, WRITE, axes())
+    bars = [c for c in panel.collections if isinstance(c, PolyCollection)]
+    spans = [[(path.get_extents().x0, path.get_extents().x1) for path in bar.get_paths()] for bar in bars]
+    assert spans == [[(16, 23)], [(5, 21)]]
+    # Throttles end at 20 min, and their last point leaves the range of three at 23; of 21 the five minutes hold 36,000, not over 80 %.
+    heights = [bar.get_paths()[0].get_extents() for bar in bars]
+    assert heights[0].y0 >= 1.08 * 200
+    assert heights[1].y0 > heights[0].y1
+    assert panel.get_ylim()[1] > heights[1].y1
+    assert [text.get_text() for text in panel.texts] == ["ThrottledRequests", "ConsumedWriteCapacityUnits"]
+    assert legend(panel)[-1] == "in alarm"
+    reads = draw_rates(result, Dimension.READ, axes())
+    assert "in alarm" not in legend(reads)
+    plot_run(result)
 
 
 def test_a_declined_split_is_a_cross() -> None:

@@ -134,6 +134,19 @@ def check_json(result: Result) -> None:
     assert all(isinstance(sentence, str) and sentence for sentence in found["explanation"])
 
 
+def check_alarms(result: Result) -> None:
+    """One report for each alarm; its changes are changes, in order, at ends of UTC minutes within the run."""
+    assert len(result.alarms) == len(result.scenario.alarm)
+    for report in result.alarms:
+        times = [at_s for at_s, _ in report.state_changes]
+        states = ["INSUFFICIENT_DATA", *(state for _, state in report.state_changes)]
+        assert times == sorted(set(times))
+        assert all(0 < at_s <= result.grid.duration_s + NEAR for at_s in times)
+        assert all((at_s + result.grid.minute_offset_s) % 60 == 0 for at_s in times)
+        assert all(before != after for before, after in itertools.pairwise(states))
+        assert sum(end - begin for begin, end in report.in_alarm_s) <= result.grid.duration_s
+
+
 @given(scenarios())
 def test_every_run_keeps_its_books(made: Scenario) -> None:
     note(f"seed {made.seed}\n{dump(made)}")
@@ -142,6 +155,7 @@ def test_every_run_keeps_its_books(made: Scenario) -> None:
     check_capacity(result)
     check_partitions(result)
     check_json(result)
+    check_alarms(result)
 
 
 def figures(result: Result, periods: int) -> dict[str, list[list[float]]]:

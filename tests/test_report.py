@@ -85,6 +85,47 @@ def test_patterns_reasons_partitions_and_costs_are_told(width: int) -> None:
         assert sentence in flowing
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_each_alarm_has_a_line(width: int) -> None:
+    made = sim.with_overrides(
+        run_of("burst").scenario,
+        [
+            (
+                "alarm",
+                [
+                    {"metric": "WriteThrottleEvents", "threshold": 10},
+                    {"metric": "WriteThrottleEvents", "threshold": 1e6},
+                    {"metric": "ReadThrottleEvents", "threshold": 10},
+                    {"metric": "UserErrors", "threshold": 0, "treat_missing": "notBreaching"},
+                    {"metric": "ConsumedWriteCapacityUnits", "threshold": 5000, "comparison": "LessThanThreshold"},
+                ],
+            )
+        ],
+    )
+    flowing = " ".join(printed(sim.run(made), width).split())
+    assert "Alarms - WriteThrottleEvents of t over 10 in 1m: ALARM from 16m to the end - Write" in flowing
+    assert "WriteThrottleEvents of t over 1,000,000 in 1m: OK" in flowing
+    assert "ReadThrottleEvents of t over 10 in 1m: no data, no alarm" in flowing
+    assert "UserErrors of t over 0 in 1m: OK" in flowing
+    assert "ConsumedWriteCapacityUnits of t under 5,000 in 1m: OK" in flowing
+    assert "Alarms" not in printed(run_of("burst"), width)
+
+
+def test_an_alarm_that_stays_for_want_of_data_says_so() -> None:
+    made = sim.with_overrides(
+        run_of("burst").scenario,
+        [
+            ("traffic[0].rate", [[0, 200], [1000, 10]]),
+            ("alarm", [{"metric": "WriteThrottleEvents", "threshold": 10}]),
+        ],
+    )
+    flowing = " ".join(printed(sim.run(made), 80).split())
+    assert (
+        'ALARM from 16m to the end; no data came after, and so it stays: treat_missing = "notBreaching" would'
+        in flowing
+    )
+
+
 def test_the_course_of_time_is_drawn_on_one_scale() -> None:
     text = printed(run_of("burst"), 80)
     labels = ("offered", "consumed", "throttled", "capacity")

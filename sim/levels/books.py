@@ -90,6 +90,8 @@ class Books:
         self._throttled: tuple[list[float], list[int]] = ([], [])
         self._succeeded: tuple[list[float], list[int]] = ([], [])
         self._waited: dict[int, list[float]] = {}
+        self._unmet: tuple[list[float], list[int]] = ([], [])
+        self._answers: list[float] = []  # of attempts that were served: when, whose, after how many seconds
         self._first_items: tuple[Floats, Ints, Ints] = (
             np.empty(0),
             np.empty(0, dtype=np.int64),
@@ -138,6 +140,14 @@ class Books:
     def _note(self, rows: tuple[list[float], list[int]], now_s: float, stream: Stream) -> None:
         rows[0].append(now_s)
         rows[1].append(self._index[id(stream)])
+
+    def unmet(self, now_s: float, stream: Stream) -> None:
+        """A request was served, and its condition was false."""
+        self._note(self._unmet, now_s, stream)
+
+    def answered(self, now_s: float, stream: Stream, latency_s: float) -> None:
+        """An attempt was served and has its answer, so long after it was made."""
+        self._answers += (now_s, self._index[id(stream)], latency_s)
 
     def failed(self, stream: Stream, error: ErrorName) -> None:
         """A request was given up."""
@@ -219,7 +229,10 @@ class Books:
                 attempts=asked,
                 throttled=throttled,
                 succeeded=self._by_tick(times[good & ~unmet]),
+                unmet=self._by_tick(times[good & unmet]),
             )
+            met = good & ~unmet
+            stream.record.answered.add(self._minute_of(answers[met]), latencies[met])
             assert stream.record.latency is not None, "this level knows latencies"
             stream.record.latency.add(latencies[good])
             late = served & mine & ~good
@@ -242,6 +255,11 @@ class Books:
     def first_entries(self, times: Floats, entry: int, columns: Ints, outcomes: Ints) -> None:
         """One index entry each of some first attempts, with its outcome; ``entry``: its number here."""
         self._first_entries.append((times, np.full(len(times), entry, dtype=np.int64), columns, outcomes))
+
+    def _minute_of(self, times_s: Floats) -> Ints:
+        grid = self._recorder.grid
+        ticks = np.minimum((times_s / grid.tick_s).astype(np.int64), grid.ticks - 1)
+        return grid.minute_of(ticks)
 
     def _by_tick(self, times_s: Floats) -> Floats:
         ticks = len(self._edges_s) - 1
@@ -297,7 +315,7 @@ class Books:
             by_column = asked[leg].sum(axis=0)
             self._resource.note_load(self._dimension, laid.name, laid.spread, float(by_column.sum()) * laid.units)
             laid.place()
-            laid.note_keys(by_column, events[leg].sum(axis=0))
+            laid.note_keys(by_column, events[leg].sum(axis=0), back[leg].sum(axis=0))
             if self._new_bytes[leg]:
                 self._resource.has_grown = True
                 self._resource.stored_bytes += (
@@ -370,13 +388,17 @@ class Books:
         lost: tuple[Floats, Ints, Ints],
         served: tuple[Floats, Ints, Floats],
     ) -> None:
+        answers = np.array(self._answers).reshape(-1, 3)
         for k, stream in enumerate(self._streams):
+            mine_answers = answers[answers[:, 1] == k]
+            stream.record.answered.add(self._minute_of(mine_answers[:, 0]), mine_answers[:, 2])
             columns = {}
             for name, rows, items in (
                 ("offered", self._asked, None),
                 ("attempts", self._attempts, later),
                 ("throttled", self._throttled, lost),
                 ("succeeded", self._succeeded, served),
+                ("unmet", self._unmet, None),
             ):
                 times = np.array(rows[0])[np.array(rows[1], dtype=np.int64) == k] if rows[0] else np.empty(0)
                 if items is not None and len(items[0]):

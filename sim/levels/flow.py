@@ -240,6 +240,7 @@ class FlowLevel:
             succeeded=succeeded - unmet,
             throttled=throttled,
             throttle_events=grains(total_of([fate.events for fate in met], shape)),
+            unmet=unmet,
         )
         record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
         for tally in tallies:
@@ -515,7 +516,9 @@ class FlowLevel:
         seen = resource.observed[dimension]
         seen.offered += offered_by_column
         seen.consumed += served_by_column
-        for laid, counts, by_tick, by_column, refusals, new_bytes in asked:
+        refused_by_column = np.zeros(len(numbers))
+        events_of: list[Floats | None] = []
+        for laid, counts, by_tick, _, refusals, new_bytes in asked:
             resource.note_load(dimension, laid.name, laid.spread, float(by_tick.sum()) * laid.units)
             events_by_column = None
             for one in refusals:
@@ -525,12 +528,19 @@ class FlowLevel:
                     if events_by_column is None:
                         events_by_column = np.zeros(len(numbers))
                     events_by_column[one.columns] += one.cells.sum(axis=0)
-            laid.note_keys(by_column, events_by_column)
+            events_of.append(events_by_column)
+            if events_by_column is not None:
+                refused_by_column += events_by_column * laid.units
             if new_bytes:
                 offered = total_of([cells * other.units for other, cells, *_ in asked], reached.units.shape)
                 share = np.divide(served(), offered, out=np.ones(reached.units.shape), where=offered > 0)
                 resource.has_grown = True
                 resource.stored_bytes += (counts * share).sum(axis=0) * new_bytes
+        # What was neither served nor refused here was refused elsewhere: of all traffic alike.
+        back = np.maximum(offered_by_column - served_by_column - refused_by_column, 0.0)
+        share_back = np.divide(back, offered_by_column, out=np.zeros(len(numbers)), where=offered_by_column > 0)
+        for (laid, _, _, by_column, _, _), events_here in zip(asked, events_of, strict=True):
+            laid.note_keys(by_column, events_here, by_column * share_back if back.any() else None)
 
     # Requests.
 
@@ -567,6 +577,7 @@ class FlowLevel:
             attempts=requests,
             throttled=throttled,
             throttle_events=events,
+            unmet=unmet,
         )
         transaction = demand.traffic.operation in TRANSACTION_OPERATIONS
         failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK

@@ -41,6 +41,7 @@ class Laid:
     _keys: _KeyColumns | None = field(init=False, default=None)
     _key_offered: Floats = field(init=False, default_factory=lambda: np.empty(0))
     _key_events: Floats = field(init=False, default_factory=lambda: np.empty(0))
+    _key_back: Floats = field(init=False, default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         self.spread = self.make(0.0)
@@ -56,6 +57,7 @@ class Laid:
         if len(self._key_offered) != len(self.spread.named):
             self._key_offered = np.zeros(len(self.spread.named))
             self._key_events = np.zeros(len(self.spread.named))
+            self._key_back = np.zeros(len(self.spread.named))
 
     @property
     def layout(self) -> tuple[str, int]:
@@ -71,14 +73,21 @@ class Laid:
             self._version = -1
             self._layings += 1
 
-    def note_keys(self, items_by_column: Counts, events_by_column: Floats | None) -> None:
-        """Divide a stretch's items, and its throttle events, among the named keys by their part of each partition."""
+    def note_keys(
+        self, items_by_column: Counts, events_by_column: Floats | None, back_by_column: Floats | None = None
+    ) -> None:
+        """Divide a stretch's items, throttle events, and items given back, among the named keys by their part of each partition.
+
+        What is given back was let through here, and took nothing because something else refused its request.
+        """
         if self._keys is None:
             return
         keys, at, part = self._keys.keys, self._keys.columns, self._keys.parts
         np.add.at(self._key_offered, keys, part * (items_by_column[at] * self.units))
         if events_by_column is not None:
             np.add.at(self._key_events, keys, part * events_by_column[at])
+        if back_by_column is not None:
+            np.add.at(self._key_back, keys, part * back_by_column[at])
 
     def flush_keys(self, recorder: Recorder) -> None:
         """Hand the named keys' tallies over and begin anew."""
@@ -87,13 +96,15 @@ class Laid:
                 continue
             mark = (self.resource.name, key.position)
             tally = recorder.keys.setdefault(mark, KeyTally(key.text, key.sort_key, key.position))
-            tally.add(self.dimension, float(self._key_offered[k]), float(self._key_events[k]))
+            events, back = float(self._key_events[k]), float(self._key_back[k])
+            tally.add(self.dimension, float(self._key_offered[k]), events, (events + back) * self.units)
             if tally.sort_key != key.sort_key:
                 tally.sort_key = None
             if self._keys is not None:
                 tally.partitions = max(tally.partitions, int((self._keys.keys == k).sum()))
         self._key_offered = np.zeros(len(self.spread.named))
         self._key_events = np.zeros(len(self.spread.named))
+        self._key_back = np.zeros(len(self.spread.named))
 
 
 @dataclass(frozen=True)

@@ -734,7 +734,7 @@ class Loop:
         stream = request.stream
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
-        latency_s = stream.latencies.next()
+        latency_s = request.latency_s = stream.latencies.next()
         if request.items is None:
             taken: list[tuple[ClockedLane, int, float, float]] = []
             item = (request.leg, request.number, request.entries)
@@ -794,6 +794,7 @@ class Loop:
                 total.level -= self._units[leg]
             if answered_s <= self._end_s:
                 books.tries += (now_s, number, column, SERVED, answered_s - request.first_s, request.attempt)
+                books.answered(answered_s, stream, answered_s - now_s)
                 stream.unanswered -= 1
             else:
                 books.tries += (now_s, number, column, PASSED, NO_TIME, request.attempt)
@@ -890,9 +891,9 @@ class Loop:
                 client.quota.release(request.last_cost)
                 if stream.quotas_are_full():
                     self._be_careful(stream, stream.always_careful)
-            if request.items and self._resend(now_s, request):
-                return
-            self._succeed(now_s, request)
+            resent = bool(request.items) and self._resend(now_s, request)
+            if (resent and now_s <= self._end_s) or (not resent and self._succeed(now_s, request)):
+                self._books_of(stream).answered(now_s, stream, request.latency_s)
             return
         delay_s = stream.policy.delay_s(request.attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)
         self._decide_with(now_s, request, kind, error, delay_s)
@@ -942,19 +943,23 @@ class Loop:
             at = [counter for counter, *_ in self._entries[leg]]
             self._careful[leg] = careful or not all(c.lane.is_plain for c in (self._counter_of[leg], *at))
 
-    def _succeed(self, now_s: float, request: Request) -> None:
+    def _succeed(self, now_s: float, request: Request) -> bool:
+        """Close a request that was served; returns whether that is known by the end, and no condition of it was false."""
         stream = request.stream
         self._close(now_s, request)
         if now_s > self._end_s:
-            return
+            return False
         if request.items:
             stream.record.unprocessed += len(request.items)
         fails = stream.pattern.demand.condition_fails
-        if fails and stream.chances.next() < fails:
-            self._books_of(stream).failed(stream, ErrorName.CONDITIONAL_CHECK)
-        else:
+        is_met = not (fails and stream.chances.next() < fails)
+        if is_met:
             self._books_of(stream).succeeded(now_s, stream)
+        else:
+            self._books_of(stream).failed(stream, ErrorName.CONDITIONAL_CHECK)
+            self._books_of(stream).unmet(now_s, stream)
         self._books_of(stream).took(stream, now_s - request.first_s)
+        return is_met
 
     def _fail(self, now_s: float, request: Request, error: ErrorName) -> None:
         stream = request.stream

@@ -56,6 +56,7 @@ class Request:
         single item.
     attempt : number of the attempt that is made next, from 1; ``resend`` of the resend of unprocessed items, from 0.
     first_s, arrived_s : when the first attempt was made, when the application asked.
+    latency_s : seconds that the last attempt took.
     client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
     thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
     """
@@ -68,6 +69,7 @@ class Request:
         "first_s",
         "items",
         "last_cost",
+        "latency_s",
         "leg",
         "number",
         "partly",
@@ -95,6 +97,7 @@ class Request:
         self.resend = 0
         self.first_s = now_s
         self.arrived_s = now_s
+        self.latency_s = 0.0
         self.client = client
         self.last_cost = 0
         self.thread = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -233,9 +233,7 @@ class Outcome:
     def at_period_ends(self, line: list[tuple[float, float]]) -> Floats:
         """A value that holds from each change on, read at the end of every period."""
         ends = np.minimum(self.period_starts_s + self.grid.ticks_per_period * self.grid.tick_s, self.grid.duration_s)
-        times = np.array([at for at, _ in line])
-        values = np.array([value for _, value in line], dtype=float)
-        return np.asarray(values[np.maximum(np.searchsorted(times, ends, side="right") - 1, 0)])
+        return held(line, ends)
 
     def first_attempt_fraction(self, resource: str, dimension: Dimension) -> float:
         """Share of the units asked that requests asked at their first attempts; the rest is retries. 1 where there were none."""
@@ -282,6 +280,13 @@ class Outcome:
     def warnings(self) -> tuple[str, ...]:
         """What hangs over all numbers of the run."""
         return (*self.scenario.notes, *self.scenario.calibration.outside_plausible(), *self.recorder.warnings)
+
+
+def held(line: Sequence[tuple[float, float]], at_s: Floats) -> Floats:
+    """A value that holds from each change on, at some moments."""
+    times = np.array([at for at, _ in line])
+    values = np.array([value for _, value in line], dtype=float)
+    return np.asarray(values[np.maximum(np.searchsorted(times, at_s, side="right") - 1, 0)])
 
 
 def _asked(record: ResourceRecord) -> float:

@@ -30,6 +30,7 @@ from sim.files import write_whole
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import CEILING_PER_S
 from sim.names import ALARM_HIGH, TABLE, AdmissionPolicy, AlarmState, ControlAction, Dimension, Limit, Mode
+from sim.results.alarms import evaluate_alarms
 from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
 from sim.results.explain import verdict
 from sim.results.phrases import amount, name
@@ -48,12 +49,15 @@ SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"
 SLIGHT_FRACTION = 0.01
 TABLE_LIMIT_COLOUR = "#CC79A7"
 OFFERED_COLOUR = "#000000"
+ALARM_COLOUR = "#E69F00"
 CAPACITY_COLOUR = "#009E73"
 LOAD_COLOURS = "Blues"
 
 _RATE_BINS_MAX = 450  # finer ones would show the noise of chance rather than the course of the run
 _MAP_COLUMNS_MAX = 900  # about one for each pixel of a notebook's figure
 _ROWS_MAX = 600
+_ALARMS_SHOWN = 6
+_ALARM_FRACTION = 0.09  # height of an alarm's bar, of what is below it
 _NUMBERED_PARTITIONS = 24
 _RULED_PARTITIONS = 48  # more bands than this are not ruled off from each other
 _CAPACITY_IN_VIEW = (
@@ -173,6 +177,7 @@ def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: s
     top = _draw_capacity(result, lane.capacity, float(offered.max(initial=0.0)), axes)
     top = _draw_changes(result, resource, dimension, top, axes)
     axes.set_ylim(0, 1.08 * top)
+    _draw_alarms(result, dimension, resource, axes)
     axes.set_ylabel(f"{dimension} units/s")
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -392,6 +397,41 @@ def _draw_changes(result: Outcome, resource: str, dimension: Dimension, top: flo
             label=label,
         )
     return top * (1 + 2 * _MARKS_FRACTION) if shown else top
+
+
+def _draw_alarms(result: Outcome, dimension: Dimension, resource: str, axes: Axes) -> None:
+    """A bar above the data for each alarm that rang, from each change to ALARM until it ended; the table's panel has its indexes' too."""
+    scale_s, _ = _time_unit(result)
+    throttled = [d for d, lane in result.resources[resource].lanes.items() if lane.throttle_events.any()]
+    shared = (
+        not throttled or dimension in throttled
+    )  # what tells neither reads nor writes stands where something was refused
+    rang = [
+        report
+        for report in evaluate_alarms(result)
+        if report.in_alarm_s
+        and (report.dimension is dimension or (report.dimension is None and shared))
+        and (report.resource == resource or resource == TABLE)
+    ][:_ALARMS_SHOWN]
+    if not rang:
+        return
+    low, top = axes.get_ylim()
+    height = _ALARM_FRACTION * top
+    axes.set_ylim(low, top + height * (len(rang) + 0.3))
+    for row, report in enumerate(rang):
+        base = top + height * row
+        bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in report.in_alarm_s]
+        axes.broken_barh(bars, (base, 0.8 * height), color=ALARM_COLOUR, label="in alarm" if row == 0 else "_")
+        late = bars[0][0] > 0.6 * result.grid.duration_s / scale_s
+        axes.annotate(
+            _literal(report.alarm.metric),
+            (bars[0][0], base + 0.4 * height),
+            xytext=(-3 if late else 3, 0),
+            textcoords="offset points",
+            ha="right" if late else "left",
+            va="center",
+            fontsize=6.5,
+        )
 
 
 def _draw_bands(result: Outcome, resource: str, places: Ints, axes: Axes) -> None:

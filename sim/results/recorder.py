@@ -1,7 +1,8 @@
 """What a run writes down while it goes: rows in, columns out. It knows nothing of how the numbers came about.
 
-Table- and index-level series are kept per tick (48 bytes a tick and resource), everything per partition or per access pattern in bins of
-the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,000 partitions takes some 100 MB at the most.
+Table- and index-level series are kept per tick (48 bytes a tick and resource, 8 more for each limit that refuses), everything per partition
+or per access pattern in bins of the scenario's ``period`` (up to 32 bytes per partition and bin): a day over 2,000 partitions takes some
+100 MB at the most. What CloudWatch shows of a pattern is kept by UTC minute beside it, where the periods are not these minutes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.position import Position
+from sim.limits import MINUTE_S
 from sim.names import Declined, Dimension, ErrorName, Limit, Mode, SplitReason
 from sim.results.latency import TimeHistogram
+
+_ROUNDING = 1e-9  # of a minute
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,14 @@ class TimeGrid:
     ----------
     ticks : number of ticks; the last may be shorter than the others where ``duration_s`` is no multiple of ``tick_s``.
     ticks_per_period : ticks of one bin of the result's series.
+    minute_offset_s : seconds of the first UTC minute that had passed at second 0, in [0, 60).
+    minutes : UTC minutes that the run touches; the first and the last may be cut.
     """
 
     duration_s: float
     tick_s: float
     period_s: float
+    minute_offset_s: float = 0.0
 
     @property
     def ticks(self) -> int:
@@ -43,6 +50,38 @@ class TimeGrid:
     @property
     def periods(self) -> int:
         return -(-self.ticks // self.ticks_per_period)
+
+    @property
+    def minutes(self) -> int:
+        return int(self.minute_of(self.ticks - 1)) + 1
+
+    @property
+    def periods_are_minutes(self) -> bool:
+        """Whether the result's periods are the UTC minutes, so that one series serves as both."""
+        return self.ticks_per_period * self.tick_s == MINUTE_S and self.minute_offset_s == 0
+
+    @property
+    def minute_starts_s(self) -> Floats:
+        """Second at which each UTC minute begins; the first may lie before second 0."""
+        return np.arange(self.minutes, dtype=float) * MINUTE_S - self.minute_offset_s
+
+    def minute_of(self, tick: int | Ints) -> Ints:
+        """UTC minute, counted from the run's first, in which a tick begins; a tick that straddles two counts in the earlier."""
+        # A tenth of a second times a number of ticks may fall just short of the minute that it is.
+        return np.floor((np.asarray(tick) * self.tick_s + self.minute_offset_s) / MINUTE_S + _ROUNDING).astype(np.int64)
+
+    @lru_cache(maxsize=4)  # noqa: B019 - as below
+    def minute_edges(self, first: int, last: int) -> tuple[Ints, Ints]:
+        """The minutes in which ticks [first, last) begin, and the offsets within them at which each of these minutes begins."""
+        minutes, starts = np.unique(self.minute_of(np.arange(first, last)), return_index=True)
+        return minutes, starts
+
+    def by_minute(self, per_tick: Floats) -> Floats:
+        """A per-tick series summed over UTC minutes."""
+        minutes, starts = self.minute_edges(0, len(per_tick))
+        sums = np.zeros(self.minutes)
+        sums[minutes] = np.add.reduceat(per_tick, starts)
+        return sums
 
     def per_second(self, per_tick: Floats) -> Floats:
         """A per-tick series as units per second: whole seconds where a tick is shorter, else the tick's mean."""
@@ -157,7 +196,7 @@ class LaneRecord:
     Attributes
     ----------
     offered_units, consumed_units, throttle_events : per tick.
-    by_limit : throttle events per limit and period.
+    by_limit : throttle events per limit and period; ``events_by_limit`` the same per tick, of limits that refused anything at all.
     first_s, last_s : first and last tick with a refusal, per limit.
     consumed_by_partition, throttled_by_partition : units and throttle events per partition and period.
     capacity, warm : (second, units per second) whenever the value changed.
@@ -170,6 +209,7 @@ class LaneRecord:
         self.consumed_units = np.zeros(grid.ticks)
         self.throttle_events = np.zeros(grid.ticks)
         self.by_limit: dict[Limit, Floats] = {}
+        self.events_by_limit: dict[Limit, Floats] = {}
         self.first_s: dict[Limit, float] = {}
         self.last_s: dict[Limit, float] = {}
         self.consumed_by_partition = Binned(grid.periods)
@@ -201,6 +241,9 @@ class LaneRecord:
         period, starts = self._grid.period_edges(first, first + len(events))
         series = self.by_limit.setdefault(limit, np.zeros(self._grid.periods))
         series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
+        if limit not in self.events_by_limit:
+            self.events_by_limit[limit] = np.zeros(self._grid.ticks)
+        self.events_by_limit[limit][first : first + len(events)] += per_tick
         first_s, last_s = ((first + int(tick)) * self._grid.tick_s for tick in (hit[0], hit[-1]))
         self.first_s[limit] = min(first_s, self.first_s.get(limit, first_s))
         self.last_s[limit] = max(last_s, self.last_s.get(limit, last_s))
@@ -233,6 +276,7 @@ class KeyTally:
     Attributes
     ----------
     units, events : units asked and throttle events, per dimension.
+    refused : units of what was refused, per dimension.
     """
 
     key: str
@@ -240,6 +284,7 @@ class KeyTally:
     position: int
     units: dict[Dimension, float] = field(default_factory=dict)
     events: dict[Dimension, float] = field(default_factory=dict)
+    refused: dict[Dimension, float] = field(default_factory=dict)
     partitions: int = 1
 
     @property
@@ -252,10 +297,35 @@ class KeyTally:
         """Throttle events, reads and writes together."""
         return sum(self.events.values())
 
-    def add(self, dimension: Dimension, units: float, events: float) -> None:
-        """Add what the key asked for and was refused."""
+    def consumed_units(self, dimension: Dimension) -> float:
+        """Units that the key was given, reads or writes."""
+        return max(0.0, self.units.get(dimension, 0.0) - self.refused.get(dimension, 0.0))
+
+    def add(self, dimension: Dimension, units: float, events: float, refused: float) -> None:
+        """Add what the key asked for and was refused: units, throttle events, and the units of these."""
         self.units[dimension] = self.units.get(dimension, 0.0) + units
         self.events[dimension] = self.events.get(dimension, 0.0) + events
+        self.refused[dimension] = self.refused.get(dimension, 0.0) + refused
+
+
+class MinuteTimes:
+    """Durations in seconds by UTC minute, as CloudWatch keeps them: how many, their sum, the least and the greatest."""
+
+    def __init__(self, minutes: int) -> None:
+        self.count: Floats = np.zeros(minutes)
+        self.sum_s: Floats = np.zeros(minutes)
+        self.least_s: Floats = np.full(minutes, np.inf)
+        self.most_s: Floats = np.zeros(minutes)
+
+    def add(self, minutes: Ints, seconds: Floats) -> None:
+        """Add many durations, each in its minute."""
+        np.add.at(self.count, minutes, 1.0)
+        np.add.at(self.sum_s, minutes, seconds)
+        np.minimum.at(self.least_s, minutes, seconds)
+        np.maximum.at(self.most_s, minutes, seconds)
+
+
+_KEPT_BY_MINUTE = ("offered", "throttled", "unmet")
 
 
 @dataclass
@@ -264,6 +334,8 @@ class TrafficRecord:
 
     Attributes
     ----------
+    unmet : served attempts whose condition was false.
+    answered : latencies of attempts that were served, by UTC minute; empty where the level cannot know.
     latency : seconds from the first attempt to the final answer; None where the level cannot know.
     limiter_wait : seconds that attempts waited in the client's own limiter; None where there is none.
     """
@@ -279,16 +351,29 @@ class TrafficRecord:
     finished_s: float | None = None
     latency: TimeHistogram | None = None
     limiter_wait: TimeHistogram | None = None
+    unmet: Floats = field(init=False)
+    answered: MinuteTimes = field(init=False)
+    _minutes: dict[str, Floats] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events"):
+        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events", "unmet"):
             setattr(self, name, np.zeros(self.grid.periods))
+        self.answered = MinuteTimes(self.grid.minutes)
+        kept = () if self.grid.periods_are_minutes else _KEPT_BY_MINUTE
+        self._minutes = {name: np.zeros(self.grid.minutes) for name in kept}
+
+    def by_minute(self, column: str) -> Floats:
+        """``"offered"``, ``"throttled"`` or ``"unmet"`` per UTC minute."""
+        series: Floats = self._minutes[column] if self._minutes else getattr(self, column)
+        return series
 
     def add(self, first: int, **rows: Floats) -> None:
         """Add rows per tick, by the names of the columns, from tick ``first`` on."""
         period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
         for name, amounts in rows.items():
             getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+            if name in self._minutes:
+                self._add_minutes(name, first, amounts)
 
     def add_served(self, first: int, requests: Floats) -> None:
         """Add requests per tick that were all served at the first attempt."""
@@ -296,6 +381,12 @@ class TrafficRecord:
         sums = np.add.reduceat(requests, starts)
         for column in (self.offered, self.succeeded, self.attempts):
             column[period : period + len(starts)] += sums
+        if self._minutes:
+            self._add_minutes("offered", first, requests)
+
+    def _add_minutes(self, name: str, first: int, amounts: Floats) -> None:
+        minutes, starts = self.grid.minute_edges(first, first + len(amounts))
+        self._minutes[name][minutes] += np.add.reduceat(amounts, starts)
 
     def fail(self, error: ErrorName, count: float) -> None:
         """Count requests that ended in an error."""

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from sim.keyspace.domain import Floats
 from sim.names import TABLE, CostItem, Dimension, Limit, Mode, SplitReason
+from sim.results.alarms import AlarmState, condition
 from sim.results.bottleneck import value_at
 from sim.results.comparison import NEARLY_EQUAL, Comparison, Variant
 from sim.results.cost import cents
@@ -70,6 +71,8 @@ def print_report(result: Result, console: Console) -> None:
     hot = hot_keys(result)
     if hot:
         paper.section("Hot keys", _hot_keys(result, hot, paper))
+    if result.alarms:
+        _print_alarms(paper, result)
     paper.blank()
     paper.item(Text("Cost of a month", "bold"), _costs(result))
     if shares := _shares_of_cost(result):
@@ -389,6 +392,30 @@ def _hot_keys(result: Result, keys: Sequence[HotKey], paper: _Paper) -> Table:
             "  ".join(part for part in (throttled, spread) if part),
         )
     return table
+
+
+def _print_alarms(paper: _Paper, result: Result) -> None:
+    """A line for each alarm: what it watches for, and when it was in which state."""
+    paper.blank()
+    paper.line("Alarms", "bold")
+    for report in result.alarms:
+        resource = name(result.scenario.table.name if report.resource == TABLE else report.resource)
+        spans = [f"{clock(begin)} to {_until(end, result)}" for begin, end in report.in_alarm_s]
+        if spans:
+            state = Text(f"ALARM from {joined(spans)}", _BAD)
+            if report.stays_for_want_of_data:
+                state.append(
+                    '; no data came after, and so it stays: treat_missing = "notBreaching" would end it', _QUIET
+                )
+        elif report.final_state is AlarmState.OK:
+            state = Text("OK", _GOOD)
+        else:
+            state = Text("no data, no alarm", _QUIET)
+        paper.item("-", Text.assemble(f"{condition(report.alarm, resource)}: ", state), indent=1)
+
+
+def _until(at_s: float, result: Result) -> str:
+    return "the end" if at_s >= result.grid.duration_s else clock(at_s)
 
 
 def _costs(result: Result) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -20,6 +21,8 @@ from sim.results.timeline import Moment, timeline
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sim.results.alarms import AlarmReport
+    from sim.results.insights import ContributorInsights
     from sim.results.plots import Figure
 
 _DIGITS = 6  # of a number in the JSON; the arithmetic behind it is exact to about that
@@ -61,6 +64,88 @@ class Result(Outcome):
         if self.attempt_log is None:
             raise ValueError('this run kept no log: ask for one with sim.run(scenario, log=True) or log="attempts.csv"')
         return self.attempt_log.frame()
+
+    # As CloudWatch would have shown it.
+
+    @cached_property
+    def alarms(self) -> tuple[AlarmReport, ...]:
+        """The scenario's alarms and when they changed their state, in the order of the scenario."""
+        from sim.results.alarms import evaluate_alarms
+
+        return evaluate_alarms(self)
+
+    def metric(
+        self,
+        name: str,
+        *,
+        index: str | None = None,
+        operation: str | None = None,
+        statistic: str | None = None,
+        period_s: float | None = None,
+    ) -> pd.Series[float]:
+        """One of CloudWatch's metrics by its name, as a Series over the beginnings of its periods (UTC).
+
+        Periods without data are not in it: what counts refusals and errors has no zeros. A throttled *request* is one of which nothing was
+        served, a throttle *event* one item refused by one resource (F-CW-4); a table's metrics leave its indexes out (F-CW-3).
+
+        Parameters
+        ----------
+        index : a global secondary index. None: the table.
+        operation : for ThrottledRequests and SuccessfulRequestLatency. None: all operations together.
+        statistic : Sum, Average, Maximum, Minimum or SampleCount. None: the metric's usual one.
+        period_s : seconds, a whole number of minutes, aligned to UTC. None: as often as the metric has data, every minute or every fifth.
+
+        Raises
+        ------
+        ValueError
+            No such metric, dimension, statistic or period, or one that this run does not produce.
+        """
+        from sim.results import cloudwatch
+
+        found = cloudwatch.metric(self, name, index=index, operation=operation)
+        return cloudwatch.series(found, statistic, period_s)
+
+    def metrics(self, *, statistics: Sequence[str] | None = None, period_s: float | None = None) -> pd.DataFrame:
+        """All of CloudWatch's metrics that have data, one row for each data point.
+
+        Columns: timestamp, metric, index, operation, statistic, value, unit. Arguments and errors are those of `metric`.
+        """
+        from sim.results import cloudwatch
+
+        return cloudwatch.frame(self, statistics, period_s)
+
+    def metric_data(self, *, statistics: Sequence[str] | None = None, period_s: float | None = None) -> dict[str, Any]:
+        """All metrics that have data in the shape of get-metric-data, queries and answers. Arguments and errors are those of `metric`."""
+        from sim.results import cloudwatch
+
+        return cloudwatch.metric_data(self, statistics, period_s)
+
+    def metric_statistics(
+        self,
+        name: str,
+        *,
+        index: str | None = None,
+        operation: str | None = None,
+        statistics: Sequence[str] | None = None,
+        period_s: float | None = None,
+    ) -> dict[str, Any]:
+        """One metric in the shape of get-metric-statistics. Arguments and errors are those of `metric`."""
+        from sim.results import cloudwatch
+
+        found = cloudwatch.metric(self, name, index=index, operation=operation)
+        return cloudwatch.metric_statistics(found, statistics, period_s)
+
+    def contributor_insights(self, *, top: int = 10, throttled_only: bool = False) -> ContributorInsights:
+        """The most accessed and the most throttled keys as CloudWatch Contributor Insights counts them, and what it leaves out.
+
+        Parameters
+        ----------
+        top : contributors of each rule, 1 to 25.
+        throttled_only : the mode that watches throttled keys alone.
+        """
+        from sim.results.insights import contributor_insights
+
+        return contributor_insights(self, top=top, throttled_only=throttled_only)
 
     # As text.
 
@@ -156,7 +241,16 @@ class Result(Outcome):
             "traffic": {name: self._traffic(name) for name in self.traffic},
             "dax": None,
             "series": self._series(),
-            "alarms": self._scaling_alarms(),
+            "alarms": [
+                {
+                    "metric": report.alarm.metric,
+                    "resource": report.resource,
+                    "operation": None if report.alarm.operation is None else str(report.alarm.operation),
+                    "state_changes": [[_number(at_s), str(state)] for at_s, state in report.state_changes],
+                }
+                for report in self.alarms
+            ]
+            + self._scaling_alarms(),
             "cost": self._cost(),
             "explanation": list(self.explanation),
         }

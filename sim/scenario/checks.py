@@ -23,6 +23,7 @@ from sim.scenario.fields import (
     ZipfField,
     shard_of,
 )
+from sim.scenario.metrics import METRIC_KINDS, Split, divides_minutes
 from sim.scenario.rates import CsvRate
 from sim.scenario.sections import Account, Alarm, Cost, Event
 from sim.scenario.table import Table, index_names, unknown_index
@@ -406,9 +407,6 @@ def _events(scenario: Parts) -> Refused:
                 (("event", index, "index"), event.index, refusal(sentence, choices(event.index, global_names)))
             )
     wrong += _updates(scenario)
-    for index, alarm in enumerate(scenario.alarm):
-        if alarm.index is not None and alarm.index not in index_names(scenario.table):
-            wrong.append((("alarm", index, "index"), alarm.index, unknown_index(scenario.table, alarm.index)))
     return wrong
 
 
@@ -474,6 +472,42 @@ _OF_MODE: Mapping[Mode, tuple[str, ...]] = {
     Mode.ON_DEMAND: ("max_read", "max_write"),
 }
 
+
+def _alarms(scenario: Parts) -> Refused:
+    return [
+        (("alarm", index, key), getattr(alarm, key), why)
+        for index, alarm in enumerate(scenario.alarm)
+        for key, why in _alarm(scenario, alarm)
+    ]
+
+
+def _alarm(scenario: Parts, alarm: Alarm) -> Iterator[tuple[str, Any]]:
+    """What is wrong with an alarm, by its keys."""
+    split = METRIC_KINDS[alarm.metric].split
+    if alarm.index is not None and alarm.index not in index_names(scenario.table):
+        yield "index", unknown_index(scenario.table, alarm.index)
+    elif alarm.index is not None and alarm.index not in [gsi.name for gsi in scenario.table.gsi]:
+        yield "index", refusal("a local secondary index has no metrics of its own: its units are the table's")
+    elif alarm.index is not None and split is not Split.RESOURCE:
+        yield "index", refusal(f"{alarm.metric} is not split by index; its dimensions: {split.value}")
+    if alarm.operation is not None and split is not Split.OPERATION:
+        yield "operation", refusal(f"{alarm.metric} is not split by operation; its dimensions: {split.value}")
+    if alarm.of_provisioned:
+        if not alarm.metric.startswith("Consumed"):
+            yield (
+                "of_provisioned",
+                refusal(f"only consumed capacity is a fraction of the provisioned; not {alarm.metric}"),
+            )
+        if alarm.statistic != "Sum":
+            yield "statistic", refusal("with of_provisioned the units of a period are added up: Sum")
+    modes = {scenario.table.mode, *(event.mode for event in scenario.event)}
+    if (alarm.of_provisioned or alarm.metric.startswith("Provisioned")) and Mode.PROVISIONED not in modes:
+        key = "of_provisioned" if alarm.of_provisioned else "metric"
+        yield key, refusal("the table is on demand and has no provisioned capacity")
+    if not divides_minutes(scenario.tick):
+        yield "metric", refusal(f"metrics are made by the minute, and ticks of {scenario.tick:g} s do not divide one")
+
+
 _CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _times,
     _admission,
@@ -487,4 +521,5 @@ _CHECKS: tuple[Callable[[Parts], Refused], ...] = (
     _reservation,
     _stream_readers,
     _events,
+    _alarms,
 )

@@ -21,6 +21,7 @@ from sim.scenario.leaves import (
     whole,
     word,
 )
+from sim.scenario.metrics import METRICS
 
 DAX_NODES_MAX = 11  # F-DAX-4: one primary and ten replicas
 DAX_NODE_TYPES = (  # F-DAX-5, F-PRICE-12, F-PRICE-13
@@ -34,28 +35,6 @@ DAX_NODE_TYPES = (  # F-DAX-5, F-PRICE-12, F-PRICE-13
 STREAM_READERS_MAX = 2  # F-STR-1: of one shard
 STREAM_READS_MAX_PER_S = 1000.0
 
-METRICS = (
-    "ConsumedReadCapacityUnits",
-    "ConsumedWriteCapacityUnits",
-    "ProvisionedReadCapacityUnits",
-    "ProvisionedWriteCapacityUnits",
-    "ReadThrottleEvents",
-    "WriteThrottleEvents",
-    "ThrottledRequests",
-    "ReadKeyRangeThroughputThrottleEvents",
-    "WriteKeyRangeThroughputThrottleEvents",
-    "ReadProvisionedThroughputThrottleEvents",
-    "WriteProvisionedThroughputThrottleEvents",
-    "ReadMaxOnDemandThroughputThrottleEvents",
-    "WriteMaxOnDemandThroughputThrottleEvents",
-    "ReadAccountLimitThrottleEvents",
-    "WriteAccountLimitThrottleEvents",
-    "OnlineIndexThrottleEvents",
-    "SuccessfulRequestLatency",
-    "ConditionalCheckFailedRequests",
-    "SystemErrors",
-    "UserErrors",
-)
 STATISTICS = ("Sum", "Average", "Maximum", "Minimum", "SampleCount")
 COMPARISONS = (
     "GreaterThanThreshold",
@@ -63,6 +42,7 @@ COMPARISONS = (
     "LessThanThreshold",
     "LessThanOrEqualToThreshold",
 )
+HOUR_S, DAY_S, WEEK_S = 3600, 86_400, 604_800  # of an alarm: PutMetricAlarm, EvaluationPeriods
 MISSING_DATA = ("missing", "ignore", "breaching", "notBreaching")
 
 _PerMonth = Annotated[float, number(0, RATE_MAX_PER_S, "units per second")]
@@ -179,12 +159,13 @@ class Alarm(Value):
     Attributes
     ----------
     metric : CloudWatch's name of the metric.
-    index : index whose metric it is. None: the table.
-    operation : operation that the metric is split by. None: all.
+    index : global secondary index whose metric it is. None: the table.
+    operation : operation that the metric is split by. None: all (at AWS that takes metric math).
     statistic : how a period's values become one.
     comparison : CloudWatch's name of how value and threshold are compared.
     evaluation_periods : latest periods that are looked at.
-    treat_missing : what a period without data counts as.
+    treat_missing : what a period without data counts as. DynamoDB's metrics are sparse, and unlike others their alarms keep their state
+        where data is missing unless they are told otherwise: a throttle alarm without "notBreaching" never ends.
     of_provisioned : whether the threshold is a fraction of provisioned capacity.
     period : seconds, a whole number of minutes.
     threshold : in the metric's own unit, or a fraction of provisioned capacity with ``of_provisioned``.
@@ -201,7 +182,7 @@ class Alarm(Value):
     comparison: Annotated[str, word(COMPARISONS)] = "GreaterThanThreshold"
     evaluation_periods: Annotated[int, whole(1, 1440, "periods")] = 1
     datapoints_to_alarm: Annotated[int, whole(1, 1440, "periods")] | None = None
-    treat_missing: Annotated[str, word(MISSING_DATA)] = "missing"
+    treat_missing: Annotated[str, word(MISSING_DATA)] = "ignore"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Alarm:
@@ -211,5 +192,11 @@ class Alarm(Value):
         if self.datapoints_to_alarm is not None and self.datapoints_to_alarm > self.evaluation_periods:
             sentence = f"must be at most evaluation_periods ({self.evaluation_periods})"
             wrong.append((("datapoints_to_alarm",), self.datapoints_to_alarm, refusal(sentence)))
+        longest_s, words = (
+            (WEEK_S, "seven days") if self.period >= HOUR_S else (DAY_S, "a day, as its period is under an hour")
+        )
+        if self.evaluation_periods * self.period > longest_s:
+            sentence = f"evaluation_periods × period must be at most {words}"
+            wrong.append((("evaluation_periods",), self.evaluation_periods, refusal(sentence)))
         refuse_all("alarm", wrong)
         return self

@@ -10,6 +10,7 @@ from sim.errors import ScenarioError
 from sim.limits import PAGE_BYTES
 from sim.names import BATCH_OPERATIONS, PAGED_OPERATIONS, TRANSACTION_OPERATIONS, Level, RetryMode
 from sim.scenario.base import Found, Place, shown
+from sim.scenario.metrics import METRIC_KINDS
 from sim.scenario.scenario import Scenario
 from sim.scenario.traffic import Traffic
 
@@ -38,6 +39,10 @@ class NotYet:
 
 def _is_set(value: Any) -> bool:
     return value is not None
+
+
+def _is(word: str) -> Callable[[Any], bool]:
+    return lambda value: bool(value == word)
 
 
 def _walks_pages(traffic: Traffic) -> bool:
@@ -115,7 +120,17 @@ NOT_YET: tuple[NotYet, ...] = (
     NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
     NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
-    NotYet(path="alarm", what="an alarm ([[alarm]])", cure="leave it out"),
+    *(
+        NotYet(
+            path="alarm[].metric",
+            level=level if len(kind.refused_at) < len(Level) else None,
+            applies=_is(name),
+            what=name,
+            cure=kind.instead,
+        )
+        for name, kind in METRIC_KINDS.items()
+        for level in kind.refused_at[:1]
+    ),
 )
 
 

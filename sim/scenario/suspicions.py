@@ -11,6 +11,7 @@ from sim.scenario.base import Place, listed, path_of, shown
 from sim.scenario.checks import Parts, templates_of, used_fields
 from sim.scenario.cron import parse_cron
 from sim.scenario.csvfile import CsvProblem, check_series
+from sim.scenario.metrics import METRIC_KINDS, Split
 from sim.scenario.rates import CsvRate, RampRate, SpikeRate, StepsRate
 from sim.scenario.templates import fields_of, parse_template
 from sim.scenario.traffic import Traffic
@@ -20,7 +21,7 @@ ALIKE_MAX = 10  # of one kind told one by one
 
 def suspicions(scenario: Parts) -> list[str]:
     """Sentences about what a scenario holds that does nothing, or nothing of what it seems to do."""
-    kinds = (_idle_fields, _constants, _late_rates, _scaling)
+    kinds = (_idle_fields, _constants, _late_rates, _scaling, _alarms)
     return [sentence for kind in kinds for sentence in _cut(list(kind(scenario)))]
 
 
@@ -90,6 +91,21 @@ def _late_rates(scenario: Parts) -> Iterator[str]:
         if sentence:
             place: Place = ("traffic", index, "rate")
             yield f"{path_of(place)} [pattern {shown(traffic.name)}]: {sentence}."
+
+
+def _alarms(scenario: Parts) -> Iterator[str]:
+    for index, alarm in enumerate(scenario.alarm):
+        place: Place = ("alarm", index)
+        if METRIC_KINDS[alarm.metric].split is Split.OPERATION and alarm.operation is None:
+            yield (
+                f"{path_of(place)}: CloudWatch has {alarm.metric} by operation only; here all operations are taken together, "
+                "at AWS that takes one alarm for each operation or metric math."
+            )
+        if alarm.metric.startswith("Consumed") and alarm.statistic != "Sum":
+            yield (
+                f"{path_of(place)}: what one sample of {alarm.metric} is, AWS's pages tell differently (F-CW-5); only its Sum is beyond "
+                f"doubt, here {alarm.statistic} is that of a minute's units."
+            )
 
 
 def _lateness(traffic: Traffic, start_s: float, end_s: float) -> str:
