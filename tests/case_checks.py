@@ -69,6 +69,7 @@ class Check:
     ----------
     metric : a name in `METRICS`.
     bound, value : one of `BOUNDS` and its operand, as the file has them; ``order`` names variants.
+    resource : ``table`` or ``index/NAME``.
     item : line of the bill that ``charged_units`` counts.
     window_s : part of the run, on edges of the result's periods; None: all of it.
     measured : the published figure, a number or words; None outside of ``measured/``.
@@ -85,6 +86,7 @@ class Check:
     after_s: float = 0.0
     divided_by: float = 1.0
     attributes: Mapping[str, int] | None = None
+    resource: str = "table"
     item: str | None = None
     measured: float | str | None = None
     misses: str = ""
@@ -100,7 +102,8 @@ class Check:
         """Variant, pattern and window in a few words."""
         window = "" if self.window_s is None else f"{self.window_s[0]:g}-{self.window_s[1]:g} s"
         at = "" if self.at_s is None else f"at {self.at_s:g} s"
-        return ", ".join(part for part in (self.variant, self.traffic, window, at) if part)
+        resource = "" if self.resource == "table" else self.resource
+        return ", ".join(part for part in (self.variant, self.traffic, resource, window, at) if part)
 
     @property
     def expected(self) -> str:
@@ -249,8 +252,8 @@ class Seen:
         return total
 
     def table(self, what: str) -> float:
-        """Sum over the window of a column of the table's series."""
-        return float(sum(self.series["table"][what][self.window]))
+        """Sum over the window of a column of the series of the table, or of the check's index."""
+        return float(sum(self.series[self.check.resource][what][self.window]))
 
     def table_at(self, what: str) -> float:
         """A column of the table's series at the end of the period that ends at ``at_s``."""
@@ -357,6 +360,7 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "final_answer_ms": final_answer_ms,
     "error_is_seen": lambda seen: any(seen.of(pattern)["failed"] for pattern in seen.patterns()),
     "unprocessed": lambda seen: sum(seen.of(pattern)["unprocessed"] for pattern in seen.patterns()),
+    "throttle_events": lambda seen: seen.table("throttled_writes") + seen.table("throttled_reads"),
     "throttled_count": lambda seen: seen.traffic("throttled"),
     "is_throttled": lambda seen: seen.result["attempts"]["throttled"] > 0,
     "throttle_reason": lambda seen: frozenset(throttle["reason"] for throttle in seen.result["throttles"]),

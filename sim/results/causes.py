@@ -500,7 +500,7 @@ def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
     hottest = b.hottest.per_s if b.hottest is not None else 0.0
     if not _is_instant(result) and hottest * b.partitions > b.busiest_per_s:
         return (
-            f"the cure of that era: provision {at_least(hottest * b.partitions)} {_units(b)}, {amount(hottest)} for every one of the "
+            f"the cure of that era: provision {at_least(hottest * b.partitions)} {_units(b)}{_of_index(b)}, {amount(hottest)} for every one of the "
             f"{number(b.partitions)} partitions, or choose keys that spread the load evenly"
         )
     mean = _mean_asked_per_s(result, b)
@@ -510,7 +510,7 @@ def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
         else ""
     )
     return (
-        f"what would help: provision {at_least(b.busiest_per_s)} {_units(b)} for the busiest minute, or "
+        f"what would help: provision {at_least(b.busiest_per_s)} {_units(b)}{_of_index(b)} for the busiest minute, or "
         f"{at_least(b.busiest_per_s / TARGET_FRACTION)} to keep it at {percent(TARGET_FRACTION)}, auto scaling's usual target{smooth}"
         f"{_too_heavy(result, b)}"
     )
@@ -521,6 +521,10 @@ def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
 
 def _units(b: Bottleneck) -> str:
     return f"{b.dimension} units/s"
+
+
+def _of_index(b: Bottleneck) -> str:
+    return "" if b.resource == TABLE else f" on {resource_words(b.resource)}, as much as the writes that touch it,"
 
 
 def _mean_asked_per_s(result: Outcome, b: Bottleneck) -> float:
