@@ -333,3 +333,20 @@ def test_alarms_and_changes_are_marked_over_the_rates_at_their_times() -> None:
     assert len(heights) == 1
     assert panel.get_ylim()[1] > heights.pop() > max(value for _, value in result.table.lanes[WRITE].capacity)
     assert legend(panel) == ["consumed", "throttled", "offered", "capacity", "alarm", "auto scaling", "refused"]
+
+
+def test_an_index_that_throttles_has_panels_of_its_own_and_a_mark_on_the_tables() -> None:
+    gsi = [{"name": "small", "pk": "G", "read_capacity": 1, "write_capacity": 5, "burst_at_start": 0}]
+    document = {
+        "format": 1,
+        "duration": 300,
+        "table": {"pk": "K", "mode": "provisioned", "read_capacity": 1, "write_capacity": 100, "gsi": gsi},
+        "traffic": [{"name": "w", "operation": "PutItem", "rate": 20}],
+    }
+    figure = plot_run(run(from_dict(document)))
+    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
+    assert titles == ["Writes", "Partitions: 1", "Writes of index/small", "Partitions of index/small: 1"]
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "throttled by an index" in labels
+    assert "throttled" not in labels
+    assert figure.get_size_inches()[1] > 6

@@ -500,7 +500,8 @@ def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
     hottest = b.hottest.per_s if b.hottest is not None else 0.0
     if not _is_instant(result) and hottest * b.partitions > b.busiest_per_s:
         return (
-            f"the cure of that era: provision {at_least(hottest * b.partitions)} {_units(b)}{_of_index(b)}, {amount(hottest)} for every one of the "
+            f"the cure of that era: provision {at_least(hottest * b.partitions)} {_units(b)}{_of_index(b)}, "
+            f"{amount(hottest)} for every one of the "
             f"{number(b.partitions)} partitions, or choose keys that spread the load evenly"
         )
     mean = _mean_asked_per_s(result, b)

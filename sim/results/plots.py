@@ -85,40 +85,60 @@ _CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.SCHEDULE: ("schedule", "D"),
     ControlAction.UPDATE_TABLE: ("UpdateTable", "s"),
 }
+_INDEXES_SHOWN = 2  # those that refused most; the report names all
+_INDEX_INCHES = 3.6  # that the figure grows for each
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
 _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
 
 
 def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
-    """Draw a run: rates of each dimension that has traffic, above a map of the partitions.
+    """Draw a run: rates of each dimension that has traffic, above a map of the partitions; below, the same of indexes that throttled.
 
     Parameters
     ----------
-    figure : drawn on, after what is on it has been cleared; by default a new one of 10 × 6 inches.
+    figure : drawn on, after what is on it has been cleared; by default a new one of 10 × 6 inches, higher with indexes.
 
     Returns
     -------
     The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
     """
-    figure = Figure(figsize=SIZE_INCHES, dpi=DPI) if figure is None else figure
+    shown = [TABLE, *_throttling_indexes(result)]
+    if figure is None:
+        figure = Figure(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
     if figure.canvas is None or type(figure.canvas).__name__ == "FigureCanvasBase":
         FigureCanvasAgg(figure)
     figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
-    dimensions = [d for d, lane in result.table.lanes.items() if lane.offered_units.any()] or [Dimension.WRITE]
-    final = len(result.table.partitions) - len(result.table.splits)
-    heights = [1.0] * len(dimensions) + [min(1.6, 0.8 + 0.2 * final)]
+    parts: list[tuple[str, Dimension | None, float]] = []  # resource; dimension, or None for its partitions; height
+    for resource in shown:
+        record = result.resources[resource]
+        asked = [d for d, lane in record.lanes.items() if lane.offered_units.any()] or [Dimension.WRITE]
+        parts += [(resource, d, 1.0) for d in asked if resource == TABLE or record.lanes[d].throttle_events.any()]
+        parts.append((resource, None, min(1.6, 0.8 + 0.2 * (len(record.partitions) - len(record.splits)))))
+    heights = [height for _, _, height in parts]
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for dimension, panel in zip(dimensions, panels, strict=False):
-        draw_rates(result, dimension, panel)
-    draw_partitions(result, panels[-1])
+    for (resource, dimension, _), panel in zip(parts, panels, strict=True):
+        if dimension is None:
+            draw_partitions(result, panel, resource=resource)
+        else:
+            draw_rates(result, dimension, panel, resource=resource)
     for panel in panels[:-1]:
         panel.set_xlabel("")
         panel.tick_params(labelbottom=False)
     figure.align_ylabels(panels)
     _put_title(result, figure)
     return figure
+
+
+def _throttling_indexes(result: Outcome) -> list[str]:
+    """The indexes that refused most, most first."""
+    events = {
+        resource: sum(float(lane.throttle_events.sum()) for lane in record.lanes.values())
+        for resource, record in result.resources.items()
+        if resource != TABLE
+    }
+    return sorted((r for r, count in events.items() if count > 0), key=lambda r: (-events[r], r))[:_INDEXES_SHOWN]
 
 
 def save_run(result: Outcome, path: str | PathLike[str]) -> None:
@@ -172,6 +192,18 @@ def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: s
     if lane.throttle_events.any():
         axes.stairs(
             np.maximum(offered, consumed), x, baseline=consumed, fill=True, color=THROTTLED_COLOUR, label="throttled"
+        )
+    elif resource == TABLE and (offered > consumed).any() and _throttling_indexes(result):
+        axes.stairs(
+            np.maximum(offered, consumed),
+            x,
+            baseline=consumed,
+            fill=True,
+            facecolor="white",
+            edgecolor=THROTTLED_COLOUR,
+            hatch="////",
+            linewidth=0,
+            label="throttled by an index",
         )
     axes.stairs(offered, x, baseline=None, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
     top = _draw_capacity(result, lane.capacity, float(offered.max(initial=0.0)), axes)
