@@ -343,7 +343,7 @@ def test_an_index_that_throttles_has_panels_of_its_own_and_a_mark_on_the_tables(
         "table": {"pk": "K", "mode": "provisioned", "read_capacity": 1, "write_capacity": 100, "gsi": gsi},
         "traffic": [{"name": "w", "operation": "PutItem", "rate": 20}],
     }
-    figure = plot_run(run(from_dict(document)))
+    figure = plot_run(sim.run(sim.from_dict(document)))
     titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
     assert titles == ["Writes", "Partitions: 1", "Writes of index/small", "Partitions of index/small: 1"]
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
