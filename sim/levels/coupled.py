@@ -1,4 +1,4 @@
-"""A table and its indexes over a whole stretch at once, where no more than one of them is short.
+"""A table and its indexes over a whole stretch at once, where no more than one of them is short of what the others let pass.
 
 The plain form is `sim.levels.together`, tick by tick; what is settled here equals it to the bit.
 """
@@ -23,8 +23,8 @@ def settle_coupled(
 ) -> Reached | None:
     """Serve a stretch of writes with index entries.
 
-    Where one lane is short, the others see what it lets pass. Where more than one is, each sees what the other lets pass: that takes a
-    balance tick by tick.
+    Where one lane is short, the others see what it lets pass, and may have enough for that: the lanes that are short of all that is asked
+    are tried in turn as the only one. Where none is, each sees what the other lets pass: that takes a balance tick by tick.
 
     Parameters
     ----------
@@ -39,21 +39,26 @@ def settle_coupled(
     short = [name for name, verdict in verdicts.items() if verdict is not None]
     if not short:
         return {name: (demand, None) for name, demand in demands.items()}
-    if len(short) == 1:
-        verdict = verdicts[short[0]]
+    after = {name: lanes[name].levels() for name in short}
+    for alone in short:
+        verdict = verdicts[alone]
         assert verdict is not None, "a short lane has a verdict"
-        passing = _passing(moving, short[0], admitted_of(verdict, demands[short[0]].units))
-        if passing is not None:
-            reached: Reached = {}
-            for name, demand in demands.items():
-                if name == short[0]:
-                    reached[name] = (demand, verdict)
-                    continue
-                lanes[name].restore(before[name])
-                thinned = _thinned(moving, name, demand, passing)
-                reached[name] = (thinned, lanes[name].settle(thinned, tick_s))
-            if sum(verdict is not None for _, verdict in reached.values()) == 1:
-                return reached
+        passing = _passing(moving, alone, admitted_of(verdict, demands[alone].units))
+        if passing is None:
+            continue
+        reached: Reached = {}
+        for name, demand in demands.items():
+            if name == alone:
+                lanes[name].restore(after[name])
+                reached[name] = (demand, verdict)
+                continue
+            lanes[name].restore(before[name])
+            thinned = _thinned(moving, name, demand, passing)
+            reached[name] = (thinned, lanes[name].settle(thinned, tick_s))
+            if reached[name][1] is not None:
+                break
+        else:
+            return reached
     for name, levels in before.items():
         lanes[name].restore(levels)
     return None

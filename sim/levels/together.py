@@ -241,6 +241,8 @@ class _Tick:
         Whole steps are quick where one lane is short. Where lanes wait for each other they answer in turns or overshoot; then the next
         shares are extrapolated from the last ones (Anderson's acceleration, in logarithms).
         """
+        if self._is_one_short():
+            return
         before = np.inf
         history: list[tuple[Floats, Floats]] | None = None
         for _ in range(_ROUNDS_MAX):
@@ -265,6 +267,25 @@ class _Tick:
             widths = np.cumsum([len(row) for row in self.admitted])[:-1]
             self.admitted = list(np.split(guess, widths))
         self._respond()
+
+    def _is_one_short(self) -> bool:
+        """Whether one lane alone is short of what is asked, the others having enough for what it lets pass; then the shares are found."""
+        if self._members == 1 or self._group_of or any(cohorts is not None for cohorts in self._cohorts):
+            return False
+        ones = self.admitted
+        full = self._respond()
+        short = [index for index, row in enumerate(full) if (row < 1.0).any()]
+        if not short:
+            return True
+        for index in short:
+            if any((self._own[k] == index) + self._at[k].count(index) > 1 for k in range(len(self._flows))):
+                continue  # a leg that meets it twice sees less of it than is asked
+            self.admitted = [full[i] if i == index else row for i, row in enumerate(ones)]
+            again = self._respond()
+            if all((again[i] == self.admitted[i]).all() for i in range(len(again))):
+                return True
+        self.admitted = ones
+        return False
 
     def _respond(self) -> list[Floats]:
         """The shares that the lanes admit of what reaches them at the present shares."""
