@@ -53,6 +53,7 @@ class KeySpace:
         self._scale = SortScale([spec.sk for spec in specs if spec.sk])
         self._spreads: dict[KeySpec, tuple[tuple[str, ...], Spread]] = {}
         self._rollovers_s: dict[KeySpec, list[float]] = {}
+        self._sorts: dict[tuple[object, ...], SortSpread] = {}
 
     def fields_behind(self, spec: KeySpec) -> set[str]:
         """Every field that the key's place hangs on: those of its templates, and those that they are hashes of."""
@@ -208,6 +209,25 @@ class KeySpace:
             text = "".join(literal + (fixed[name] if name else "") for literal, name in parts)
             return self._scale.constant(text, self._plain), text
         determined = {n for n in names if n in pk_names or self._root(n) in pk_names}
+        roots = {self._root(n) for n in names}
+        # The keys of one write's terms differ in their partition keys alone: a million sort keys need not be laid out for each.
+        mine = tuple((n, v) for n, v in spec.where if n in names or n in roots)
+        mark = (spec.sk, frozenset(determined), mine, tuple(self._clocks(spec)), at_s)
+        if mark not in self._sorts:
+            self._sorts = {m: made for m, made in self._sorts.items() if m[-1] == at_s}
+            self._sorts[mark] = self._sort_spread(spec, names, determined, fixed, at, at_s)
+        return self._sorts[mark], None
+
+    def _sort_spread(
+        self,
+        spec: KeySpec,
+        names: Sequence[str],
+        determined: set[str],
+        fixed: Mapping[str, str],
+        at: datetime,
+        at_s: float,
+    ) -> SortSpread:
+        assert spec.sk is not None, "a key without a sort key lies at a point"
         free = [n for n in names if n not in determined]
         root_of, axes = axes_of(free, self._fields, self._plain, fixed, at, self._time_rank(at_s))
         rollovers = self.rollovers_s(spec)
@@ -216,7 +236,7 @@ class KeySpace:
         epoch = self._time_rank(until_s) - self._time_rank(at_s)
         # A clock that turns before a split could help is a front that moves, as a sequence is (F-PART-13).
         turns_soon = bool(rollovers) and until_s - (rollovers[index - 1] if index else 0.0) < self._moving_below_s
-        return self._scale.spread(spec.sk, determined, root_of, axes, epoch, turns_soon), None
+        return self._scale.spread(spec.sk, determined, root_of, axes, epoch, turns_soon)
 
     def _time_rank(self, at_s: float) -> float:
         """Place of a moment in the order of the run's time, in [0, 1)."""
