@@ -112,7 +112,7 @@ def test_table_and_index_may_both_refuse_one_write(level: str) -> None:
     equal = EXISTS | {"write_capacity": 100, "burst_at_start": 0}
     result = sim.run(made(level, [equal], write(rate=200), table=table))
     assert per_second(result, "w", "succeeded", slice(1, 10)) == pytest.approx(100, rel=0.03)
-    # Two buckets of one rate lose and gain their tokens together, so that both refuse each attempt; to counts per tick one of them is enough.
+    # Two buckets of one rate lose and gain their tokens together, so that both refuse each attempt; counts per tick name one of them.
     events = sum(throttles(result).values()) / result.throttled
     assert events == pytest.approx(2.0 if level == "request" else 1.0, rel=0.03)
 
