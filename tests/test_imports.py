@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The layers of the house, lowest first. A line may import from itself and from the lines above it.
 LINES = (
-    ("errors", "names", "limits", "calibration", "units", "files"),
+    ("errors", "names", "limits", "calibration", "units", "pages", "files"),
     ("scenario",),
     ("keyspace",),
     ("results",),
