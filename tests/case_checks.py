@@ -298,6 +298,11 @@ def units_per_request(seen: Seen, dimension: str) -> float:
     return float(seen.result["traffic"][seen.check.traffic]["units_per_request"]["table"][dimension])
 
 
+def of_query(seen: Seen, what: str) -> float:
+    """What one request of the named Query or Scan met."""
+    return float(seen.result["traffic"][seen.check.traffic]["query"][what]) / seen.check.divided_by
+
+
 def final_answer_ms(seen: Seen) -> int:
     """Longest time from a first attempt to the final answer, in whole milliseconds."""
     return round(max(seen.of(pattern)["latency_ms"]["max"] for pattern in seen.patterns()))
@@ -378,6 +383,11 @@ METRICS: Mapping[str, Callable[[Seen], Any]] = {
     "consumed_read_per_s": lambda seen: seen.table("consumed_read_units") / seen.seconds,
     "consumed_write_per_s": lambda seen: seen.table("consumed_write_units") / seen.seconds,
     "consumed_write_units": lambda seen: seen.table("consumed_write_units"),
+    "consumed_read_units": lambda seen: seen.table("consumed_read_units"),
+    "pages_per_request": lambda seen: of_query(seen, "pages_per_request"),
+    "scanned_per_request": lambda seen: of_query(seen, "scanned"),
+    "units_p50": lambda seen: of_query(seen, "units_p50"),
+    "finished_s": lambda seen: seen.result["traffic"][seen.check.traffic]["finished_s"],
     "read_utilisation": lambda seen: utilisation(seen, "read"),
     "write_utilisation": lambda seen: utilisation(seen, "write"),
     "utilisation": lambda seen: max(utilisation(seen, "read"), utilisation(seen, "write")),
