@@ -85,10 +85,11 @@ def _simulate(
     scenario: Scenario, sheet: PriceSheet, progress: Progress | None, stretch_ticks: int, log: AttemptLog | None
 ) -> Result:
     grid = _grid(scenario)
-    demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
     resources = make_resources(scenario)
+    partitions = {name: len(resource.partitions) for name, resource in resources.items()}
+    demands = [demand_of(scenario, traffic, partitions) for traffic in scenario.traffic]
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
-    specs = {leg.spec for d in demands for leg in d.legs if leg.spec is not None}
+    specs = {spec for d in demands for leg in d.legs for spec in leg.specs}
     specs |= {tie.spec for d in demands for leg in d.legs for tie in leg.ties}
     ordered = sorted(specs, key=repr)
     keyspace = KeySpace(scenario, ordered)
@@ -286,11 +287,10 @@ def _stored(demands: Sequence[Demand], keyspace: KeySpace, resource: str) -> lis
     specs: dict[KeySpec, float] = {}
     for demand in demands:
         for leg in demand.legs:
-            keys = [leg.spec] if leg.resource == resource and demand.traffic.partition is None else []
+            keys = list(leg.specs) if leg.resource == resource and demand.traffic.partition is None else []
             keys += [tie.spec for tie in leg.ties if tie.resource == resource]
             for spec in keys:
-                if spec is not None:
-                    specs[spec] = max(specs.get(spec, 0.0), float(demand.traffic.item_bytes))
+                specs[spec] = max(specs.get(spec, 0.0), float(demand.traffic.item_bytes))
     return [(keyspace.spread(spec, 0.0).stored(), weight) for spec, weight in sorted(specs.items(), key=repr)]
 
 
@@ -307,6 +307,12 @@ def _facts(demand: Demand, resources: Sequence[str]) -> PatternFacts:
         None
         if query is None
         else QueryFacts(
-            query.pages, query.scanned, query.returned, query.empty_pages, query.units_p50, query.units_p99
+            query.pages,
+            query.scanned,
+            query.returned,
+            query.empty_pages,
+            query.filtered_units,
+            query.units_p50,
+            query.units_p99,
         ),
     )

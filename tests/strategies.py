@@ -148,6 +148,13 @@ def patterns(draw: st.DrawFn, name: str, duration_s: int, table: Document) -> Do
         options |= {"items": draw(st.integers(0, 40)), "filter_pass": draw(st.sampled_from([0, 0.3, 1]))}
         if indexes:
             options["index"] = draw(st.sampled_from(indexes))
+        options |= {
+            "limit": draw(st.sampled_from([1, 7, 40])),
+            "pages": draw(st.sampled_from([1, 3, "all"])),
+            "until": draw(st.sampled_from([1, 12])),
+        }
+        if operation == "Scan":
+            options["segments"] = draw(st.sampled_from([1, 3]))
     if operation in BATCH_ITEMS_MAX:
         options["batch"] = draw(st.integers(1, BATCH_ITEMS_MAX[operation]))
         options["batch_keys"] = draw(st.sampled_from(["independent", "same-partition-key"]))

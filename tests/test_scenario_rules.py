@@ -283,6 +283,7 @@ def test_a_key_is_refused_where_it_means_nothing(key: str, value: Any, allowed: 
     [
         ("index", "L1", [QUERY, SCAN]),
         ("until", 5, [QUERY, SCAN]),
+        ("over_fetch", 3, [QUERY, SCAN]),
         ("scatter", "user", [QUERY]),
         ("segments", 4, [SCAN]),
         ("actions", [{"operation": "PutItem"}], [TRANSACT, TRANSACT_GETS]),
@@ -506,11 +507,6 @@ NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
     ({("dax",): {}}, "dax"),
     ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
-    ({place("scatter", QUERY): "user"}, "traffic[2].scatter"),
-    ({place("segments", SCAN): 2}, "traffic[3].segments"),
-    ({place("until", QUERY): 5}, "traffic[2].until"),
-    ({place("items", QUERY): 1025}, "traffic[2].pages"),
-    ({place("items", QUERY): 10, place("limit", QUERY): 10}, "traffic[2].pages"),
     ({place("page_delay", QUERY): "1s"}, "traffic[2].page_delay"),
     ({place("cursor", QUERY): {"ttl": "1h"}}, "traffic[2].cursor"),
 ]
@@ -525,6 +521,23 @@ def test_what_only_the_request_level_simulates_is_refused_at_the_flow_level(
     assert 'is understood but not simulated at level = "flow"' in problem.message
     assert problem.hint.endswith('level = "request" simulates it')
     ok({**changes, ("level",): "request"})
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        {place("items", QUERY): 10**6},
+        {place("items", QUERY): 10, place("limit", QUERY): 10},
+        {place("scatter", QUERY): "user"},
+    ],
+)
+def test_pages_of_a_walk_are_retried_at_the_request_level_alone(walk: dict[tuple[Any, ...], Any]) -> None:
+    changes = {**walk, place("client", QUERY): {"retry": "standard"}}
+    (problem,) = problems(changes)
+    assert problem.path == "traffic[2].client"
+    assert "retrying the pages of a walk" in problem.message
+    ok({**changes, ("level",): "request"})
+    ok({place("client", QUERY): {"retry": "standard"}})
 
 
 @pytest.mark.parametrize("level", ["flow", "request"])
@@ -551,7 +564,12 @@ def test_what_is_not_simulated_yet_says_so_with_a_cure(
         {place("items", QUERY): 10, place("limit", QUERY): 11},
         {place("items", QUERY): 10**6, place("pages", QUERY): 1},
         {place("items", SCAN): 10**6, place("limit", SCAN): 10, place("pages", SCAN): 1},
-        {place("segments", SCAN): 1},
+        {place("segments", SCAN): 2},
+        {place("scatter", QUERY): "user"},
+        {place("until", QUERY): 5},
+        {place("until", QUERY): 5, place("pages", QUERY): 4, place("over_fetch", QUERY): 3},
+        {place("items", QUERY): 10**6},
+        {place("items", QUERY): 10, place("limit", QUERY): 10},
         {place("clients", PUT): 7},
         {place("client", PUT): {"retry": "none"}},
         {place("dax", GET): False},
@@ -591,6 +609,29 @@ FOLLOWS: dict[tuple[Any, ...], Any] = {place("rate", PUT): ABSENT, place("rate",
         ),
         ({place("fetches", QUERY): True}, "traffic[2].fetches", "a Query on a local secondary index"),
         ({place("scatter", QUERY): "n"}, "traffic[2].scatter", "n is a sequence field"),
+        (
+            {place("scatter", QUERY): "status", ("table", "pk"): "{user}#{shard}#{day}"},
+            "traffic[2].scatter",
+            "does not use status",
+        ),
+        (
+            {place("scatter", QUERY): "user", place("where", QUERY): {"user": 3}},
+            "traffic[2].scatter",
+            "fixed by where",
+        ),
+        (
+            {place("scatter", QUERY): "user", ("fields", "user", "count"): 10_001},
+            "traffic[2].scatter",
+            "has 10,001 values; one request asks for at most 10,000",
+        ),
+        ({place("over_fetch", QUERY): 3, place("pages", QUERY): 5}, "traffic[2].over_fetch", "missing to until"),
+        ({place("over_fetch", QUERY): 3, place("until", QUERY): 5}, "traffic[2].over_fetch", "a number of rounds"),
+        ({place("over_fetch", QUERY): 0}, "traffic[2].over_fetch", "above 0"),
+        (
+            {place("items", SCAN): 10**9, place("limit", SCAN): 10},
+            "traffic[3].items",
+            "would walk 100,000,001 pages; at most 1,000,000",
+        ),
         ({("event",): [{"at": 3601, "mode": "on-demand"}]}, "event[0].at", "must lie within the run"),
         ({("event",): [{"at": 5}]}, "event[0].at", "sets one or more of"),
         ({("event",): [{"at": 5, "index": "L1", "read_capacity": 5}]}, "event[0].index", "no global secondary index"),
@@ -694,7 +735,7 @@ def test_the_nearest_name_comes_first_and_a_long_list_is_shortened() -> None:
     assert nearest == "did you mean 'item_bytes'?"
     assert "item_bytes" in rest
     assert len(rest.split(", ")) == 12
-    assert rest.endswith(" and 24 more")
+    assert rest.endswith(" and 25 more")
     (problem,) = problems({("fields", "user", "cuont"): 5})
     assert problem.hint == "did you mean 'count'? There are: kind, count"
     (problem,) = problems({("alarm",): [{"metric": "UserErorrs", "threshold": 5}]})

@@ -176,6 +176,24 @@ class Spread:
         return np.maximum(np.diff(below), 0.0)
 
 
+def side_by_side(parts: Sequence[Spread], named_max: int = 64) -> Spread:
+    """Traffic of which each part is as heavy as any other, with the sort places of the first."""
+    if len(parts) == 1:
+        return parts[0]
+    weight = 1.0 / len(parts)
+    positions, inverse = np.unique(np.concatenate([part.positions for part in parts]), return_inverse=True)
+    weights = np.concatenate([part.shares for part in parts]) * weight
+    shares = np.asarray(np.bincount(inverse, weights=weights, minlength=len(positions)), dtype=float)
+    named: dict[int, NamedKey] = {}
+    for key in (key for part in parts for key in part.named):
+        known = named.get(key.position)
+        named[key.position] = replace(key, share=key.share * weight + (known.share if known else 0.0))
+    heaviest = sorted(named.values(), key=lambda key: (-key.share, key.position))[:named_max]
+    background = sum(part.background for part in parts) * weight
+    error = max(part.error for part in parts)
+    return Spread(positions, shares, background, parts[0].sort, tuple(heaviest), error)
+
+
 def even(low: int = 0, high: int = HASH_SPACE) -> Spread:
     """Traffic that lies evenly in a range of hashes."""
     empty = np.empty(0, dtype=np.uint64)

@@ -68,7 +68,7 @@ class Books:
         self._units = np.array([laid.units for laid in self._laid])
         self._limits = list(Limit)
         self.number_of = {limit: number for number, limit in enumerate(Limit)}
-        self._single = np.array([stream.joint is Joint.ONE_OF for stream in streams for _ in stream.pattern.flows])
+        self._single = np.array([not stream.sends_many for stream in streams for _ in stream.pattern.flows])
         self._names = np.array([stream.pattern.demand.traffic.name for stream in streams], dtype=object)
         # The last one, at index PASSED, is that of no refusal.
         self._reasons = np.array([*(reason(resource.name, dimension, limit) for limit in Limit), ""], dtype=object)

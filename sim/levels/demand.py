@@ -6,7 +6,8 @@ item, each admitted on its own; a transaction needs all its legs at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -24,8 +25,9 @@ from sim.names import (
     Operation,
     index_resource,
 )
-from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template
-from sim.units import index_write_units, item_read_units, item_write_units, items_per_page, page_read_units
+from sim.pages import Walk, WalkLaw, law_of_sum, percentile
+from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template, values_of
+from sim.units import index_write_units, item_read_units, item_write_units
 
 
 class Joint(Enum):
@@ -34,6 +36,7 @@ class Joint(Enum):
     ONE_OF = "one of"  # each request takes one leg, by its fraction
     EACH = "each"  # a batch: every item is admitted on its own
     ALL = "all"  # a transaction: nothing happens unless every leg is admitted
+    WALK = "walk"  # Query or Scan: pages one after the other, each admitted on its own; perhaps several such walks side by side
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,12 @@ class Leg:
     units : cost of one item, in read or write units.
     items : items per request.
     together : all items of a request carry the same partition key.
-    fraction : share of the pattern's requests that take this leg (`Joint.ONE_OF`).
+    fraction : share of the pattern's requests that take this leg (`Joint.ONE_OF`); pages of this cost per request (`Joint.WALK`).
     eventual : an eventually consistent read, which other replicas may serve (F-PART-16).
     new_bytes : bytes that a served item adds to what is stored: 0 unless each request writes a new item.
     resource : name of the table or index that it goes to.
     ties : what it asks of global secondary indexes as well.
+    branches : the keys of a scattered Query, all of which each request asks for.
     """
 
     name: str
@@ -88,19 +92,52 @@ class Leg:
     new_bytes: float = 0.0
     resource: str = TABLE
     ties: tuple[Tie, ...] = ()
+    branches: tuple[KeySpec, ...] = ()
+
+    @property
+    def specs(self) -> tuple[KeySpec, ...]:
+        """All keys that it goes to."""
+        return self.branches or (() if self.spec is None else (self.spec,))
 
 
 @dataclass(frozen=True)
 class QueryCounts:
-    """What one request of a Query or Scan examines and returns, on average; ``units`` of one that finds its items."""
+    """What one request of a Query or Scan examines and returns, on average; ``units`` of one that finds its items.
+
+    Attributes
+    ----------
+    filtered_units : units of the items that the filter threw away.
+    units_p50, units_p99 : over requests; None where the law is too long to be listed.
+    page_bytes : bytes examined on a page.
+    """
 
     pages: float
     scanned: float
     returned: float
     empty_pages: float
+    filtered_units: float
     units: float
-    units_p50: float
-    units_p99: float
+    units_p50: float | None
+    units_p99: float | None
+    page_bytes: float
+
+
+@dataclass(frozen=True)
+class Walking:
+    """How one request of a Query or Scan walks: so many branches side by side, each page after page.
+
+    Attributes
+    ----------
+    walk : of a branch that finds its items; ``empty`` of one that finds nothing, which are a share ``missing`` of all.
+    branches : segments of a parallel Scan, or values of a scattered Query.
+    leg_of : which leg a page of so many units is.
+    """
+
+    walk: Walk
+    empty: Walk
+    missing: float
+    branches: int
+    leg_of: Mapping[float, int]
 
 
 @dataclass(frozen=True)
@@ -119,6 +156,7 @@ class Demand:
     invalid: bool
     condition_fails: float
     query: QueryCounts | None
+    walking: Walking | None = None
 
     def units_per_request(self, dimension: Dimension, resource: str = TABLE) -> float:
         """Units of one request that is served in full, on average, at one table or index."""
@@ -137,40 +175,23 @@ class Demand:
         )
 
 
-def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
-    """The legs of one access pattern."""
+def demand_of(scenario: Scenario, traffic: Traffic, partitions: Mapping[str, int] | None = None) -> Demand:
+    """The legs of one access pattern; ``partitions``: how many each table and index has at second 0 (1 where it is not said)."""
     table = scenario.table
     where = tuple(sorted((name, str(value)) for name, value in (traffic.where or {}).items()))
     spec = KeySpec(traffic.pk or table.pk, traffic.sk or table.sk, where)
     operation = traffic.operation
     reads = operation in READ_OPERATIONS
     resource, spec, read_bytes = _read_place(scenario, traffic, spec)
-    query = _query_counts(traffic, read_bytes) if operation in PAGED_OPERATIONS else None
+    query: QueryCounts | None = None
+    walking: Walking | None = None
     joint = Joint.ONE_OF
     legs: tuple[Leg, ...]
     if operation in TRANSACTION_OPERATIONS:
         joint, legs = _transaction(scenario, traffic, spec)
-    elif query is not None:
-        place = None if operation is Operation.SCAN else spec
-        found = Leg(
-            "pages",
-            place,
-            Dimension.READ,
-            query.units,
-            fraction=1 - traffic.missing,
-            eventual=not traffic.consistent,
-            resource=resource,
-        )
-        nothing = Leg(
-            "nothing",
-            place,
-            Dimension.READ,
-            page_read_units(0, traffic.consistent),
-            fraction=traffic.missing,
-            eventual=found.eventual,
-            resource=resource,
-        )
-        legs = (found, nothing) if traffic.missing else (found,)
+    elif operation in PAGED_OPERATIONS:
+        on = 1 if traffic.partition is not None else (partitions or {}).get(resource, 1)
+        joint, legs, query, walking = _paged(scenario, traffic, resource, spec, read_bytes, on)
     elif reads:
         cost = item_read_units(traffic.item_bytes, traffic.consistent)
         least = item_read_units(0, traffic.consistent)
@@ -200,7 +221,8 @@ def demand_of(scenario: Scenario, traffic: Traffic) -> Demand:
     sizes = [action.item_bytes or traffic.item_bytes for action in traffic.actions or ()]
     largest = max(sizes, default=traffic.item_bytes)
     entries = sum(lsi.projected_bytes or largest for lsi in table.lsi) if not reads else 0
-    return Demand(traffic, joint, legs, largest + entries > ITEM_BYTES_MAX, traffic.condition_fails, query)
+    invalid = largest + entries > ITEM_BYTES_MAX
+    return Demand(traffic, joint, legs, invalid, traffic.condition_fails, query, walking)
 
 
 def typical_item_bytes(scenario: Scenario) -> float:
@@ -310,21 +332,83 @@ def _read_place(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[st
     return TABLE, spec, traffic.item_bytes
 
 
-def _query_counts(traffic: Traffic, item_bytes: int) -> QueryCounts:
-    found = 1 if traffic.items is None else traffic.items
-    examined = min(found, items_per_page(item_bytes, traffic.limit))
-    units = float(page_read_units(examined * item_bytes, traffic.consistent))
-    empty = (1 - traffic.filter_pass) ** examined if examined else 1.0
-    nothing = float(page_read_units(0, traffic.consistent))
-    hit = 1.0 - traffic.missing
+def walk_of(scenario: Scenario, traffic: Traffic, item_bytes: int, partitions: int) -> Walk:
+    """One branch of a Query or Scan that finds its items.
+
+    Parameters
+    ----------
+    item_bytes : of each item or index entry that is read.
+    partitions : of the table or index.
+    """
+    searched = 1
+    if traffic.operation is Operation.SCAN and scenario.calibration.empty_scan_per_partition:
+        edges = partitions + traffic.segments - math.gcd(partitions, traffic.segments)
+        searched = -(
+            -edges // traffic.segments
+        )  # pieces into which partitions and segments cut the hash space together
+    return Walk(
+        items=traffic.items,
+        item_bytes=item_bytes,
+        consistent=traffic.consistent,
+        limit=traffic.limit,
+        filter_pass=traffic.filter_pass,
+        pages=None if traffic.pages == "all" else int(traffic.pages),
+        until=traffic.until,
+        over_fetch=traffic.over_fetch,
+        fetched_bytes=traffic.item_bytes if traffic.fetches else None,
+        searched=searched,
+    )
+
+
+def _paged(
+    scenario: Scenario, traffic: Traffic, resource: str, spec: KeySpec, item_bytes: int, partitions: int
+) -> tuple[Joint, tuple[Leg, ...], QueryCounts, Walking | None]:
+    """A Query or Scan: a single page, or walks of pages."""
+    walk = walk_of(scenario, traffic, item_bytes, partitions)
+    empty = replace(walk, items=0)
+    nothing = empty.units(0)
+    law, missing = walk.law, traffic.missing
+    keys: tuple[KeySpec, ...] = ()
+    if traffic.scatter is not None:
+        where = dict(spec.where)
+        values = values_of(scenario.fields[traffic.scatter])
+        keys = tuple(replace(spec, where=tuple(sorted({**where, traffic.scatter: v}.items()))) for v in values)
+    branches = len(keys) or traffic.segments
+    query = _query_counts(law, nothing, missing, branches, item_bytes)
+    place = None if traffic.operation is Operation.SCAN else spec
+    page = Leg("pages", place, Dimension.READ, 0.0, eventual=not traffic.consistent, resource=resource, branches=keys)
+    if walk.longest == 1 and branches == 1:
+        found = replace(page, units=law.costs[0], fraction=1 - missing)
+        none = replace(page, name="nothing", units=nothing, fraction=missing)
+        return Joint.ONE_OF, (found, none) if missing else (found,), query, None
+    pages = dict(zip(law.costs, ((1 - missing) * count for count in law.pages_of_cost), strict=True))
+    if missing:
+        pages[nothing] = pages.get(nothing, 0.0) + missing
+    legs = tuple(
+        replace(page, name=f"pages of {cost:g}", units=cost, fraction=branches * count) for cost, count in pages.items()
+    )
+    leg_of = {leg.units: k for k, leg in enumerate(legs)}
+    return Joint.WALK, legs, query, Walking(walk, empty, missing, branches, leg_of)
+
+
+def _query_counts(law: WalkLaw, nothing: float, missing: float, branches: int, item_bytes: int) -> QueryCounts:
+    hit = branches * (1.0 - missing)
+    units: dict[float, float] = {}
+    for cost, chance in (*((c, (1.0 - missing) * p) for c, p in law.units), (nothing, missing)):
+        if chance > 0:
+            units[cost] = units.get(cost, 0.0) + chance
+    whole = law_of_sum([(sorted(units.items()), branches)])
+    pages = hit * law.pages + branches * missing
     return QueryCounts(
-        pages=1.0,
-        scanned=hit * examined,
-        returned=hit * examined * traffic.filter_pass,
-        empty_pages=hit * empty + traffic.missing,
-        units=units,
-        units_p50=units if hit >= 0.5 else nothing,
-        units_p99=units if hit >= 0.01 else nothing,
+        pages=pages,
+        scanned=hit * law.scanned,
+        returned=hit * law.returned,
+        empty_pages=hit * law.empty_pages + branches * missing,
+        filtered_units=hit * law.filtered_units,
+        units=branches * law.mean_units,
+        units_p50=None if whole is None else percentile(whole, 0.5),
+        units_p99=None if whole is None else percentile(whole, 0.99),
+        page_bytes=hit * law.scanned * item_bytes / pages,
     )
 
 

@@ -37,6 +37,7 @@ from sim.levels.moving import (
 )
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.levels.together import joint_groups, settle_together
+from sim.levels.walkers import Walkers
 from sim.limits import TRANSACTION_ITEMS_MAX
 from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.bucket import grains
@@ -48,6 +49,7 @@ from sim.scenario import Scenario
 
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
 _LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
+_WALK_ENDED = 0.5  # walks of a finite job that may be left when it is more likely than not that none is
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
 
 
@@ -117,6 +119,11 @@ class FlowLevel:
             *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
             _Bundle(Dimension.WRITE, dict(resources)),
         ]
+        self._walkers: dict[int, Walkers] = {}
+        for pattern in self._patterns.all:
+            if pattern.demand.joint is Joint.WALK and not pattern.demand.invalid:
+                latency_s = latency_law(pattern.demand, pattern.flows[0].resource.calibration).mean_s
+                self._walkers[id(pattern)] = Walkers(self._patterns, pattern, latency_s, recorder.grid.tick_s)
         self._cohorts: dict[int, Cohorts] = {}
         for pattern in self._patterns.all:
             self._cohorts |= self._set_out_cohorts(pattern)
@@ -125,6 +132,8 @@ class FlowLevel:
     def _warn_of_large_items(self) -> None:
         for pattern in self._patterns.all:
             for flow in pattern.flows:
+                if id(pattern) in self._walkers:
+                    continue
                 for laid in (flow, *flow.entries):
                     lane = laid.resource.lanes[laid.dimension]
                     depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
@@ -135,6 +144,16 @@ class FlowLevel:
                             f"bucket of {depth:g}{where}; counts per tick are a rough picture of so few and large items, "
                             "the request level is the exact one"
                         )
+
+        for walkers in self._walkers.values():
+            lane = walkers.flows[0].resource.lanes[Dimension.READ]
+            depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
+            if walkers.units_per_tick > _LARGE_ITEM_FRACTION * depth:
+                self._recorder.warn(
+                    f"{walkers.pattern.demand.traffic.name}: the pages of one request cost {walkers.units_per_tick:,.4g} units within a "
+                    f"tick, over a tenth of a bucket of {depth:g}; where they find it dry, counts per tick are a rough picture of which "
+                    "requests are broken off, the request level is the exact one"
+                )
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
@@ -162,14 +181,22 @@ class FlowLevel:
         fates: dict[int, Fate] = {}
         tallies: dict[int, Tally] = {}
         by_flow = {id(leg.flow): leg for drawn in all_drawn for leg in drawn.legs}
+        came = {id(drawn.pattern): drawn for drawn in all_drawn}
+        for mark, walkers in self._walkers.items():
+            begun = came.get(mark)
+            none = np.zeros(last - first)
+            requests, whole = (none, none) if begun is None else (begun.requests, begun.whole)
+            by_flow |= {id(leg.flow): leg for leg in walkers.foresee(requests, requests if whole is None else whole)}
         for bundle in self._bundles:
             moving, owners = self._moving_in(bundle, by_flow, last - first)
             if moving:
                 fates |= self._settle(bundle, moving, owners, first, tick_s, tallies)
             else:
                 bundle.rest(last - first, tick_s)
-        came = {id(drawn.pattern): drawn for drawn in all_drawn}
         for pattern in self._patterns.all:
+            if id(pattern) in self._walkers:
+                self._account_walked(self._walkers[id(pattern)], came.get(id(pattern)), first, fates)
+                continue
             mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
             drawn_here = came.get(id(pattern))
             if mine:
@@ -266,10 +293,11 @@ class FlowLevel:
         mix = self._mix(bundle)
         demands = self._demands(bundle, fitting, mix)
         calm = fitting is moving and not self._something_returns(moving)
+        walks = list({id(p): self._walkers[id(p)] for p in owners if id(p) in self._walkers}.values())
         outcomes: dict[str, _Outcome] | None = None
-        if mix.joint or self._retries_in(bundle):
+        if mix.joint or walks or self._retries_in(bundle):
             # Either all is served, or each tick has to be balanced.
-            if (calm or not self._retries_in(bundle)) and all(
+            if (calm or not (walks or self._retries_in(bundle))) and all(
                 bundle.lanes[name].serves_all(demand, tick_s) for name, demand in demands.items()
             ):
                 outcomes = {
@@ -286,7 +314,11 @@ class FlowLevel:
             }
         tried = moving
         if outcomes is None:
-            tried, outcomes = self._settle_together(bundle, moving, owners, blocked, barred, first, tick_s, tallies)
+            for walk in walks:
+                walk.begin_again()
+            tried, outcomes = self._settle_together(
+                bundle, moving, owners, blocked, barred, first, tick_s, tallies, walks
+            )
             fitting = _fitting(tried, blocked, barred)
         bundle.rest(len(moving[0].counts), tick_s, but=outcomes)
         fates = self._fates(bundle, fitting, mix, outcomes)
@@ -344,6 +376,7 @@ class FlowLevel:
         first: int,
         tick_s: float,
         tallies: dict[int, Tally],
+        walks: Sequence[Walkers],
     ) -> tuple[list[Moving], dict[str, _Outcome]]:
         """Balance a stretch tick by tick; gives the attempts that were made, and what each lane did."""
         columns = moving[0].counts.shape[1]
@@ -359,6 +392,7 @@ class FlowLevel:
             [[limit is not None for limit in limits] for limits in barred],
             first,
             tick_s,
+            walks,
         )
         for m, tally in zip(moving, done.tallies, strict=True):
             if tally is not None:
@@ -379,7 +413,7 @@ class FlowLevel:
         home = outcomes[bundle.home.name]
         shares: list[dict[Limit, Floats]] = [{}] * len(moving)
         if home.verdict is not None:
-            by_cost = mix.costs is not None and not mix.joint and not mix.indexes and not self._retries_in(bundle)
+            by_cost = mix.costs is not None and not (mix.joint or mix.walks or mix.indexes or self._retries_in(bundle))
             if mix.costs is not None:
                 self._warn_of_mixed_costs(" (the cheaper before the dearer)" if by_cost else "")
             shares = refused_shares(home.verdict, home.reached.units, moving, by_cost=by_cost)
@@ -596,6 +630,38 @@ class FlowLevel:
             error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
             record.fail(error, float(grains(throttled * share).sum()))
 
+    def _account_walked(self, walkers: Walkers, drawn: Drawn | None, first: int, fates: Mapping[int, Fate]) -> None:
+        """Requests, attempts and errors of a pattern whose requests walk from page to page."""
+        pattern, progress = walkers.pattern, walkers.progress
+        record = self._recorder.traffic[pattern.demand.traffic.name]
+        shape = progress.attempts.shape
+        met = [fates[id(flow)] for flow in pattern.flows if id(flow) in fates]
+        events = grains(total_of([fate.events for fate in met], shape))
+        record.add(
+            first,
+            offered=np.zeros(shape) if drawn is None else np.asarray(drawn.requests, dtype=float),
+            attempts=progress.attempts,
+            succeeded=progress.succeeded,
+            throttled=progress.throttled,
+            throttle_events=events,
+        )
+        by_limit: dict[Limit, Floats] = {}
+        for fate in met:
+            for one in fate.refusals:
+                by_limit[one.limit] = by_limit.get(one.limit, np.zeros(shape)) + one.cells.sum(axis=1)
+        whole = total_of(list(by_limit.values()), shape)
+        for limit in sorted(by_limit, key=list(Limit).index):
+            share = np.divide(by_limit[limit], whole, out=np.zeros(shape), where=whole > 0)
+            error = throttling_error(pattern.flows[0].resource.mode, limit)
+            record.fail(error, float(grains(progress.failed * share).sum()))
+        count = pattern.demand.traffic.count
+        if count is not None and record.finished_s is None and pattern.offered >= count:
+            came = np.zeros(shape) if drawn is None else np.asarray(drawn.requests, dtype=float)
+            all_came = np.cumsum(came[::-1])[::-1] - came == 0  # nothing comes in later ticks
+            ended = np.flatnonzero(all_came & (progress.under_way < _WALK_ENDED))
+            if len(ended):
+                record.finished_s = min((first + int(ended[0]) + 1) * self._grid.tick_s, self._grid.duration_s)
+
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count
         record = self._recorder.traffic[pattern.demand.traffic.name]
@@ -643,9 +709,10 @@ class _Mix:
     Attributes
     ----------
     quantum : for each partition the cost of an attempt, where all that may come to it cost the same; else 0. Always 0 where writes have
-        index entries too: what an index lets pass of them is no whole number.
+        index entries too, or walks: what an index lets pass of them, or a page's refusal, is no whole number.
     costs : all costs, ascending, where there is more than one; else None.
     joint : whether there are transactions, whose items are served together or not at all.
+    walks : whether there are walks of pages, which ask for no more once they are refused.
     indexes : the indexes that writes have entries in.
     mixed : those of them in which writes differ in what they cost.
     """
@@ -653,6 +720,7 @@ class _Mix:
     quantum: Floats
     costs: tuple[float, ...] | None
     joint: bool
+    walks: bool
     indexes: frozenset[str]
     mixed: frozenset[str]
 
@@ -671,6 +739,7 @@ def _mix_of(flows: Sequence[Flow], columns: int) -> _Mix:
         name: {sum(e.units for e in flow.entries if e.resource.name == name) for flow in flows} for name in indexes
     }
     mixed_at = frozenset(name for name, sums in costs_at.items() if len(sums - {0.0}) > 1)
-    if indexes:
+    walks = any(flow.joint is Joint.WALK for flow in flows)
+    if indexes or walks:
         quantum = np.zeros(columns)
-    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint, indexes, mixed_at)
+    return _Mix(np.where(mixed, 0.0, quantum), costs if len(costs) > 1 else None, joint, walks, indexes, mixed_at)

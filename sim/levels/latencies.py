@@ -43,7 +43,7 @@ def latency_law(demand: Demand, calibration: Calibration) -> LatencyLaw:
     elif operation in PAGED_OPERATIONS:
         kind = "query"
         assert demand.query is not None, "a Query or Scan has counts"
-        extra = calibration.latency_page_ms / 1000 * demand.query.scanned * demand.traffic.item_bytes / PAGE_BYTES
+        extra = calibration.latency_page_ms / 1000 * demand.query.page_bytes / PAGE_BYTES
     elif operation in READ_OPERATIONS:
         kind = "read_strong" if demand.traffic.consistent else "read_eventual"
     else:

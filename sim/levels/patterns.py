@@ -16,13 +16,14 @@ from sim.clients.retries import make_policy
 from sim.errors import Problem, ScenarioError
 from sim.keyspace.building import KeySpace, KeySpec
 from sim.keyspace.domain import Counts, Floats, Ints
-from sim.keyspace.spread import Spread, even
+from sim.keyspace.spread import Spread, even, side_by_side
 from sim.keyspace.terms import Term, spread_in, terms_of
 from sim.levels.arrivals import DAY_S, Integral, even_counts, integral_of
 from sim.levels.demand import Demand, Joint, Leg, Tie
 from sim.levels.moving import Entry, Flow, Moving, with_entries
 from sim.levels.randomness import generator
-from sim.names import Arrivals, Dimension
+from sim.levels.tracks import Segments, Tracks, tracks_of_query
+from sim.names import Arrivals, Dimension, Operation
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
@@ -57,6 +58,9 @@ class Drawn:
     pattern: Pattern
     requests: Counts
     legs: list[Moving]
+    whole: Counts | None = (
+        None  # requests before a finite job was cut off within a tick, where its legs are not drawn here
+    )
 
 
 class Patterns:
@@ -85,6 +89,7 @@ class Patterns:
         self._keyspace = keyspace
         self._recorder = recorder
         self._key_names = key_names
+        self._now_s = 0.0  # of the last rollover: keys lie where they lay then
         midnight = scenario.start.replace(hour=0, minute=0, second=0, microsecond=0)
         self._day_offset_s = (scenario.start - midnight).total_seconds() % DAY_S
         self.all = [self._set_out(demand) for demand in demands]
@@ -170,9 +175,26 @@ class Patterns:
         if fixed is not None:
             whole = self._resources[leg.resource].partitions.lives[fixed].range
             return even(whole.low.hash, whole.high.hash)
+        if leg.branches:
+            parts = [self._keyspace.spread(spec, at_s) for spec in leg.branches]
+            return self._known(demand, leg.branches[0], side_by_side(parts))
         if leg.spec is None:
             return even()
         return self._known(demand, leg.spec, spread_in(self._keyspace, leg.spec, term, at_s))
+
+    def tracks(self, pattern: Pattern) -> Tracks:
+        """The ways that a pattern's walks take through the partitions as they are now."""
+        flow, walking = pattern.flows[0], pattern.demand.walking
+        assert walking is not None, "a pattern that walks"
+        flow.place()
+        if pattern.demand.traffic.operation is Operation.SCAN:
+            return Segments(flow.shares, walking.branches).tracks()
+        keys = pattern.demand.legs[0].branches
+        if keys and pattern.demand.traffic.partition is None:
+            spreads = [self._keyspace.spread(spec, self._now_s) for spec in keys]
+        else:
+            spreads = [flow.spread] * walking.branches
+        return tracks_of_query(spreads, flow.resource.partitions.cuts)
 
     def _known(self, demand: Demand, spec: KeySpec, spread: Spread) -> Spread:
         self._key_names.update((key.position, key.text) for key in spread.named)
@@ -186,6 +208,7 @@ class Patterns:
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
+        self._now_s = now_s
         for pattern in self.all:
             for flow in pattern.flows:
                 for laid in (flow, *flow.entries):
@@ -224,12 +247,20 @@ class Patterns:
         else:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
-            legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)]
+            walks = demand.joint is Joint.WALK  # whose pages are asked for as the walk goes on
+            legs = (
+                []
+                if walks
+                else [
+                    Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)
+                ]
+            )
         legs = [_with_entries(leg) for leg in legs]
+        uncut = requests
         if demand.traffic.count is not None and self._stops_at_count:
             requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
         pattern.offered += float(requests.sum())
-        return Drawn(pattern, requests, legs)
+        return Drawn(pattern, requests, legs, uncut)
 
 
 def _poisson(flow: Flow, expected: Floats) -> Counts:

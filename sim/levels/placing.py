@@ -68,6 +68,9 @@ def place(
     times = (
         _even_times(requests, edges_s, window, cumulative) if even else _uniform_times(tick, edges_s, window, moments)
     )
+    if demand.joint is Joint.WALK:  # where it begins is found out when it does
+        zeros = np.zeros(len(times), dtype=np.int64)
+        return Arrived(times, zeros, zeros, None)
     dealt = _dealt(drawn, deals)
     if alone:
         return Arrived(times, dealt[:, 0, 0], dealt[:, 0, 1], None, _entries(drawn, dealt[:, 0, 0], tick, entry_deals))

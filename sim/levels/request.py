@@ -22,7 +22,9 @@ from sim.levels.demand import Demand, Joint
 from sim.levels.laid import Laid
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
+from sim.levels.randomness import generator
 from sim.levels.streams import Item, Request, Stream
+from sim.levels.walking import Walks
 from sim.names import TABLE, Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane, ClockedTotal
 from sim.partitions.resource import Resource
@@ -61,6 +63,10 @@ class RequestLevel:
             Stream(pattern, recorder.traffic[pattern.demand.traffic.name], scenario.seed, scenario.calibration)
             for pattern in self._patterns.all
         ]
+        for stream in self._streams:
+            if stream.joint is Joint.WALK:
+                draws = generator(scenario.seed, stream.pattern.demand.traffic.name, "walks")
+                stream.walks = Walks(self._patterns, stream.pattern, draws)
         self._loop = Loop(resources, recorder, self._streams, log)
 
     def roll_over(self, now_s: float) -> None:
@@ -533,6 +539,9 @@ class Loop:
         heappush(self._heap, (at_s, self._count, act, request))
 
     def _arrive(self, now_s: float, stream: Stream, came: Arrived, leg: int, column: int, row: int) -> None:
+        if stream.walks is not None:
+            self._set_out(now_s, stream, stream.pick_client(), False)
+            return
         serving = stream.resource.partitions.serving
         items: list[Item] | None = None
         entries: tuple[int, ...] = ()
@@ -570,6 +579,9 @@ class Loop:
             if stream.remaining == 0:
                 return
             stream.remaining -= 1
+        if stream.walks is not None and not stream.pattern.demand.invalid:
+            self._set_out(now_s, stream, request.client, True)
+            return
         leg, number = stream.draw_cell()
         items = self._draw_items(stream, leg, number)
         entries = stream.draw_entries(leg) if items is None else ()
@@ -581,6 +593,49 @@ class Loop:
             self._fail(now_s, fresh, ErrorName.VALIDATION)
         else:
             self._send(now_s, fresh)
+
+    # Walks of pages.
+
+    def _set_out(self, now_s: float, stream: Stream, client: int, thread: bool) -> None:
+        """A request whose pages follow each other, on as many branches as it has."""
+        assert stream.walks is not None, "a pattern that walks"
+        stream.unanswered += 1
+        self._books_of(stream).asked(now_s, stream)
+        for branch in stream.walks.set_out():
+            request = Request(stream, 0, 0, None, now_s, client)
+            request.walk, request.thread = branch, thread
+            self._next_page(now_s, request)
+
+    def _next_page(self, now_s: float, request: Request) -> None:
+        """A walk asks for a page."""
+        assert request.walk is not None, "a walk"
+        assert request.stream.walks is not None, "of a pattern that walks"
+        request.leg, request.number = request.stream.walks.next_page(request.walk)
+        request.attempt = 1
+        request.last_cost = 0
+        self._send(now_s, request)
+
+    def _page_answered(
+        self, now_s: float, request: Request, error: ErrorName | None
+    ) -> tuple[float, ErrorName | None] | None:
+        """A page was served, or given up: gives the request's last answer and its error if with that all its branches have ended."""
+        stream, branch = request.stream, request.walk
+        assert branch is not None, "a walk"
+        assert stream.walks is not None, "of a pattern that walks"
+        asked = branch.asked
+        asked.first_s = min(asked.first_s, request.first_s)
+        if error is None and stream.walks.answered(branch):
+            self._push(now_s, self._next_page, request)
+            return None
+        asked.error = asked.error or error
+        asked.last_s = max(asked.last_s, now_s)
+        asked.open -= 1
+        if asked.open:
+            return None
+        request.first_s = asked.first_s
+        if asked.error is None and asked.last_s <= self._end_s:
+            stream.record.walks.add(asked)
+        return asked.last_s, asked.error
 
     def _draw_items(self, stream: Stream, leg: int, number: int) -> list[Item] | None:
         if stream.joint is Joint.ONE_OF:
@@ -946,6 +1001,14 @@ class Loop:
     def _succeed(self, now_s: float, request: Request) -> bool:
         """Close a request that was served; returns whether that is known by the end, and no condition of it was false."""
         stream = request.stream
+        if request.walk is not None:
+            ended = self._page_answered(now_s, request, None)
+            if ended is None:
+                return
+            now_s, given_up = ended
+            if given_up is not None:
+                self._give_up(now_s, request, given_up)
+                return
         self._close(now_s, request)
         if now_s > self._end_s:
             return False
@@ -962,6 +1025,14 @@ class Loop:
         return is_met
 
     def _fail(self, now_s: float, request: Request, error: ErrorName) -> None:
+        if request.walk is not None:
+            ended = self._page_answered(now_s, request, error)
+            if ended is None:
+                return
+            now_s, error = ended[0], ended[1] or error
+        self._give_up(now_s, request, error)
+
+    def _give_up(self, now_s: float, request: Request, error: ErrorName) -> None:
         stream = request.stream
         self._close(now_s, request)
         if now_s > self._end_s:

@@ -21,6 +21,7 @@ from sim.levels.laid import Laid
 from sim.levels.latencies import latency_law
 from sim.levels.patterns import Pattern
 from sim.levels.randomness import generator
+from sim.levels.walking import Branch, Walks
 from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, RetryMode, throttling_error
 from sim.results.latency import TimeHistogram
 from sim.results.recorder import TrafficRecord
@@ -59,6 +60,7 @@ class Request:
     latency_s : seconds that the last attempt took.
     client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
     thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
+    walk : the walk of pages of which this is the present page.
     """
 
     __slots__ = (
@@ -76,6 +78,7 @@ class Request:
         "resend",
         "stream",
         "thread",
+        "walk",
     )
 
     def __init__(
@@ -102,6 +105,7 @@ class Request:
         self.last_cost = 0
         self.thread = False
         self.partly = False
+        self.walk: Branch | None = None
 
 
 class Client:
@@ -133,6 +137,7 @@ class Stream:
     offset : number of the stream's first leg among all legs of its lane.
     answers : kind and name of the error by which each limit is told.
     remaining : requests of a finite job that are still to come.
+    walks : of a pattern whose requests walk from page to page.
     unanswered : requests without a final answer.
     given_up, took : of the present stretch, failed requests by error, and seconds from first attempt to final answer.
     """
@@ -166,6 +171,7 @@ class Stream:
             or self.joint is not Joint.ONE_OF
             or self.timeout_s is not None
         )
+        self.sends_many = self.joint in (Joint.EACH, Joint.ALL)  # an attempt has many items
         self.moments = generator(seed, name, "moments")
         self.deals = [generator(seed, name, flow.leg.name, "deals") for flow in pattern.flows]
         self.entry_deals = [
@@ -196,6 +202,7 @@ class Stream:
         self.took: list[float] = []
         self.last_answer_s = 0.0
         self._cells: tuple[tuple[str, int], int, list[float]] | None = None
+        self.walks: Walks | None = None
 
     def know_answers(self) -> None:
         """What a client is told by each limit."""

@@ -16,6 +16,7 @@ from sim.keyspace.domain import Floats
 from sim.levels.cohorts import Cohorts, Tally
 from sim.levels.demand import Joint
 from sim.levels.moving import Flow, Moving
+from sim.levels.walkers import Walkers
 from sim.names import Limit
 from sim.partitions.bucket import floor_grains, grains
 from sim.partitions.lane import Lane, Offer, Verdict
@@ -25,6 +26,7 @@ _ROUNDS_MAX = 120
 _REMEMBERED = 6  # steps that an extrapolation looks back on
 _GROWS = 3.0  # times the last error: then the extrapolation has gone astray and begins anew
 _LEAST = 1e-12  # a share below this is none
+_WALK_PRECISION = 4e-6
 _PRECISION = 1e-8  # of a share of admitted attempts
 
 
@@ -70,6 +72,7 @@ def settle_together(
     barred: Sequence[Sequence[bool]],
     first: int,
     tick_s: float,
+    walks: Sequence[Walkers] = (),
 ) -> Together:
     """Serve a stretch tick by tick; scarce units go to all attempts alike.
 
@@ -82,7 +85,10 @@ def settle_together(
     passable : for each leg 1 or 0 by partition: whether an attempt of it could ever pass there.
     barred : for each leg and each of its index entries whether it never passes.
     first : number of the first tick.
+    walks : patterns that walk from page to page; the counts of their legs are made anew.
     """
+    number_of = {id(m.flow): k for k, m in enumerate(moving)}
+    walking = [(walk, [number_of[id(flow)] for flow in walk.flows]) for walk in walks]
     ticks, columns = moving[0].counts.shape
     flows = [m.flow for m in moving]
     shape = [len(lane.columns[0].buckets.level) for lane in lanes.values()]
@@ -103,7 +109,7 @@ def settle_together(
         due = [None if c is None else c.take_due(first + t, columns) for c in cohorts]
         fresh = [np.asarray(m.counts[t], dtype=float) for m in moving]
         dealt = [[np.asarray(cells[t], dtype=float) for cells in m.entries] for m in moving]
-        tick = _Tick(lanes, flows, fresh, dealt, due, cohorts, passable, barred, groups, tick_s)
+        tick = _Tick(lanes, flows, fresh, dealt, due, cohorts, passable, barred, groups, tick_s, walking, t)
         tick.balance()
         for index, lane in enumerate(lanes.values()):
             offer = tick.offers[index]
@@ -117,6 +123,8 @@ def settle_together(
                 cells[t] = tick.entries_of(k, e)
             if tally is not None:
                 tick.close(k, tally, t, first + t)
+        for walk in walks:
+            walk.close(t)
     outcomes = [
         LaneOutcome(Verdict(np.arange(width), served[i], refused[i]), reached[i]) for i, width in enumerate(shape)
     ]
@@ -138,7 +146,7 @@ class _Tick:
         self,
         lanes: Mapping[str, Lane],
         flows: Sequence[Flow],
-        fresh: Sequence[Floats],
+        fresh: list[Floats],
         dealt: Sequence[Sequence[Floats]],
         due: Sequence[Floats | None],
         cohorts: Sequence[Cohorts | None],
@@ -146,7 +154,11 @@ class _Tick:
         barred: Sequence[Sequence[bool]],
         groups: Sequence[Sequence[int]],
         tick_s: float,
+        walking: Sequence[tuple[Walkers, list[int]]] = (),
+        number: int = 0,
     ) -> None:
+        self._walking = walking
+        self._number = number
         self._lanes = list(lanes.values())
         place = {name: index for index, name in enumerate(lanes)}
         self._own = [place[flow.resource.name] for flow in flows]
@@ -241,6 +253,9 @@ class _Tick:
         Whole steps are quick where one lane is short. Where lanes wait for each other they answer in turns or overshoot; then the next
         shares are extrapolated from the last ones (Anderson's acceleration, in logarithms).
         """
+        if self._walking:
+            self._balance_walks()
+            return
         if self._is_one_short():
             return
         before = np.inf
@@ -287,8 +302,40 @@ class _Tick:
         self.admitted = ones
         return False
 
-    def _respond(self) -> list[Floats]:
-        """The shares that the lanes admit of what reaches them at the present shares."""
+    def _balance_walks(self) -> None:
+        """The same where walks ask for less the more is refused.
+
+        Their answer is far from linear: much is asked for where all is admitted, hardly anything where little is. So the step of a
+        column is halved whenever it has gone too far, and grows again while it has not.
+        """
+        steps = [np.ones(len(row)) for row in self.admitted]
+        before = [np.zeros(len(row)) for row in self.admitted]
+        for _ in range(_ROUNDS_MAX):
+            target = self._respond()
+            if self._unsettled < _WALK_PRECISION and self._walks_are_settled(target):
+                break
+            for index, new in enumerate(target):
+                change = new - self.admitted[index]
+                too_far = change * before[index] < 0
+                steps[index] = np.where(too_far, steps[index] / 2, np.minimum(1.0, steps[index] * 1.1))
+                before[index] = change
+                self.admitted[index] = self.admitted[index] + steps[index] * change
+        self._respond(whole=True)
+
+    def _walks_are_settled(self, target: Sequence[Floats]) -> bool:
+        """Whether the shares are right to a millionth of a unit; of less, they are made by rounding."""
+        return all(
+            float((np.abs(new - old) * np.minimum(1.0, units)).max()) < _WALK_PRECISION
+            for new, old, units in zip(target, self.admitted, self.units, strict=True)
+        )
+
+    def _respond(self, *, whole: bool = False) -> list[Floats]:
+        """The shares that the lanes admit of what reaches them at the present shares; ``whole``: of pages in whole grains."""
+        for walk, legs in self._walking:
+            own = self.admitted[self._own[legs[0]]]
+            asked_here = walk.ask(self._number, own, [self._passable[k] for k in legs], whole=whole)
+            for k, rows in zip(legs, asked_here, strict=True):
+                self._fresh[k] = self.totals[k] = rows
         self._count_attempts()
         reach, reach_entries = self._shares()
         self._unsettled = max(abs(a - b) for a, b in zip(reach, self._reach, strict=True))

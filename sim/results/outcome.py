@@ -11,6 +11,7 @@ import numpy as np
 
 from sim.keyspace.domain import Floats
 from sim.names import PAGED_OPERATIONS, TABLE, Dimension, ErrorName, Limit, reason
+from sim.pages import percentile
 from sim.results.invoice import Invoice, invoice
 from sim.results.prices import PriceSheet
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid, TrafficRecord
@@ -30,14 +31,21 @@ def version() -> str:
 
 @dataclass(frozen=True)
 class QueryFacts:
-    """What one request of a Query or Scan examines and returns on average; units as percentiles over requests."""
+    """What one request of a Query or Scan examines and returns on average; units as percentiles over requests.
+
+    Attributes
+    ----------
+    filtered_units : units of the items that the filter threw away.
+    units_p50, units_p99 : None where they are not known.
+    """
 
     pages_per_request: float
     scanned: float
     returned: float
     empty_pages: float
-    units_p50: float
-    units_p99: float
+    filtered_units: float
+    units_p50: float | None
+    units_p99: float | None
 
 
 @dataclass(frozen=True)
@@ -201,6 +209,22 @@ class Outcome:
         ]
         # Shares are rounded before they are compared: their last digits hang on how the run was cut into stretches.
         return tuple(sorted(rows, key=lambda row: (-round(row.share, 9), row.resource, row.key))[:HOT_KEYS_MAX])
+
+    def query_facts(self, name: str) -> QueryFacts | None:
+        """What requests of a Query or Scan met: measured where the level follows them and some were served in full, else the law."""
+        walks = self.traffic[name].walks
+        if not walks.requests:
+            return self.facts[name].query
+        law = [(units, count / walks.requests) for units, count in sorted(walks.units.items())]
+        return QueryFacts(
+            walks.pages / walks.requests,
+            walks.scanned / walks.requests,
+            walks.returned / walks.requests,
+            walks.empty_pages / walks.requests,
+            walks.filtered_units / walks.requests,
+            percentile(law, 0.5),
+            percentile(law, 0.99),
+        )
 
     def hottest_share(self, resource: str = TABLE) -> float:
         """Largest part of a resource's consumed units (3 × write + read) that one partition took."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -328,6 +329,40 @@ class MinuteTimes:
 _KEPT_BY_MINUTE = ("offered", "throttled", "unmet")
 
 
+class Walked(Protocol):
+    """One request of Query or Scan that was served in full."""
+
+    pages: int
+    scanned: int
+    returned: int
+    empty_pages: int
+    units: float
+    filtered_units: float
+
+
+@dataclass
+class WalkTally:
+    """What requests of Query or Scan met that walked from page to page and were served in full: sums, and the law of their units."""
+
+    requests: int = 0
+    pages: int = 0
+    scanned: int = 0
+    returned: int = 0
+    empty_pages: int = 0
+    filtered_units: float = 0.0
+    units: dict[float, int] = field(default_factory=dict)
+
+    def add(self, walked: Walked) -> None:
+        """Count one request."""
+        self.requests += 1
+        self.pages += walked.pages
+        self.scanned += walked.scanned
+        self.returned += walked.returned
+        self.empty_pages += walked.empty_pages
+        self.filtered_units += walked.filtered_units
+        self.units[walked.units] = self.units.get(walked.units, 0) + 1
+
+
 @dataclass
 class TrafficRecord:
     """One access pattern: per period what it offered and what became of it.
@@ -338,6 +373,7 @@ class TrafficRecord:
     answered : latencies of attempts that were served, by UTC minute; empty where the level cannot know.
     latency : seconds from the first attempt to the final answer; None where the level cannot know.
     limiter_wait : seconds that attempts waited in the client's own limiter; None where there is none.
+    walks : what walks from page to page met, where the level follows single requests.
     """
 
     grid: TimeGrid
@@ -351,6 +387,7 @@ class TrafficRecord:
     finished_s: float | None = None
     latency: TimeHistogram | None = None
     limiter_wait: TimeHistogram | None = None
+    walks: WalkTally = field(default_factory=WalkTally)
     unmet: Floats = field(init=False)
     answered: MinuteTimes = field(init=False)
     _minutes: dict[str, Floats] = field(init=False)

@@ -310,9 +310,9 @@ class Result(Outcome):
 
     def _traffic(self, name: str) -> dict[str, Any]:
         record, facts = self.traffic[name], self.facts[name]
+        query = self.query_facts(name)
         offered, succeeded = float(record.offered.sum()), float(record.succeeded.sum())
         failed = sum(record.failures.values())
-        query = facts.query
         return {
             "offered": _number(offered),
             "succeeded": _number(succeeded),
@@ -333,8 +333,9 @@ class Result(Outcome):
                 "scanned": _number(query.scanned),
                 "returned": _number(query.returned),
                 "empty_pages": _number(query.empty_pages),
-                "units_p50": _number(query.units_p50),
-                "units_p99": _number(query.units_p99),
+                "filtered_units": _number(query.filtered_units),
+                "units_p50": _optional(query.units_p50),
+                "units_p99": _optional(query.units_p99),
             },
             "unprocessed": _number(record.unprocessed),
             "limiter_wait_ms": _percentiles_ms(record.limiter_wait),

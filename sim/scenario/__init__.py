@@ -24,6 +24,7 @@ from sim.scenario.simulated import refuse_unsimulated
 from sim.scenario.table import Gsi, Lsi, Table
 from sim.scenario.templates import fields_of, parse_template
 from sim.scenario.traffic import Action, Cursor, Follows, Traffic
+from sim.scenario.values import values_of
 from sim.scenario.writing import dump, to_dict
 
 __all__ = [
@@ -72,5 +73,6 @@ __all__ = [
     "read_weights",
     "refuse_unsimulated",
     "to_dict",
+    "values_of",
     "with_overrides",
 ]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sim.limits import ACCOUNT_QUOTA_READ_PER_S, ACCOUNT_QUOTA_WRITE_PER_S
-from sim.names import PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode, TableClass
+from sim.names import PAGED_OPERATIONS, PRICE_SHEETS, AdmissionPolicy, IndexChange, Mode, TableClass
+from sim.pages import OVER_FETCH_PAGES_MAX, OVER_FETCH_UNTIL_MAX
+from sim.pages import PAGES_MAX as WALK_PAGES_MAX
 from sim.scenario.base import Place, choices, counted, nearest, refusal
 from sim.scenario.csvfile import CsvProblem, check_series, check_weights
 from sim.scenario.fields import (
@@ -29,11 +31,13 @@ from sim.scenario.sections import Account, Alarm, Cost, Event
 from sim.scenario.table import Table, index_names, unknown_index
 from sim.scenario.templates import fields_of
 from sim.scenario.traffic import Action, Traffic
+from sim.units import items_per_page
 
 Refused = list[tuple[Place, Any, Any]]
 
 TRAFFIC_HINT = 'such as [[traffic]] with name = "reads", operation = "GetItem", rate = 100'
 TICKS_MAX = 50_000_000  # a year and a half of seconds; a run keeps about 30 bytes of each in memory
+SCATTER_MAX = 10_000  # queries that one request asks at once
 WHOLE_TOLERANCE = 1e-9  # of a quotient of times that are decimal fractions
 
 
@@ -287,6 +291,7 @@ def _traffic(scenario: Parts) -> Refused:
         for at, action in enumerate(traffic.actions or ()):
             wrong += _touches_indexes(scenario, action, (*place, "actions", at))
         wrong += _scatters(scenario, traffic, place)
+        wrong += _walks(scenario, traffic, place)
     return wrong
 
 
@@ -326,6 +331,51 @@ def _scatters(scenario: Parts, traffic: Traffic, place: Place) -> Refused:
     if isinstance(field, SequenceField | ClockField):
         sentence = f"{traffic.scatter} is a {field.kind} field; only a field with so many values can be scattered over"
         return [((*place, "scatter"), traffic.scatter, refusal(sentence))]
+    if traffic.scatter in traffic.where:
+        sentence = f"{traffic.scatter} is fixed by where; there is nothing to scatter over"
+        return [((*place, "scatter"), traffic.scatter, refusal(sentence))]
+    global_index = next((gsi for gsi in scenario.table.gsi if gsi.name == traffic.index), None)
+    pk = traffic.pk or (global_index.pk if global_index is not None else scenario.table.pk)
+    if traffic.scatter not in fields_of(pk):
+        sentence = f"the partition key {pk!r} does not use {traffic.scatter}, so each value would ask for the same key"
+        return [((*place, "scatter"), traffic.scatter, refusal(sentence))]
+    try:
+        count = (
+            len(check_weights(field)[0])
+            if isinstance(field, CsvField)
+            else len(field.weights)
+            if isinstance(field, ChoiceField)
+            else field.count
+        )
+    except CsvProblem:
+        return []  # told where the field stands
+    if count > SCATTER_MAX:
+        sentence = f"{traffic.scatter} has {count:,} values; one request asks for at most {SCATTER_MAX:,}"
+        return [((*place, "scatter"), traffic.scatter, refusal(sentence))]
+    return []
+
+
+def _walks(scenario: Parts, traffic: Traffic, place: Place) -> Refused:
+    if traffic.operation not in PAGED_OPERATIONS:
+        return []
+    if traffic.over_fetch is not None:
+        aim = f"until, from 1 to {OVER_FETCH_UNTIL_MAX} items"
+        rounds = f"pages, from 1 to {OVER_FETCH_PAGES_MAX}"
+        if traffic.until is None or traffic.until > OVER_FETCH_UNTIL_MAX:
+            sentence = f"asks for so many times what is missing to {aim}"
+            return [((*place, "over_fetch"), traffic.over_fetch, refusal(sentence, "such as until = 20"))]
+        if traffic.pages == "all" or traffic.pages > OVER_FETCH_PAGES_MAX:
+            sentence = f"needs a number of rounds: {rounds}"
+            return [((*place, "over_fetch"), traffic.over_fetch, refusal(sentence, "such as pages = 5"))]
+        return []
+    projected = {gsi.name: gsi.projected_bytes for gsi in scenario.table.gsi}
+    projected |= {lsi.name: lsi.projected_bytes for lsi in scenario.table.lsi}
+    entry_bytes = projected.get(traffic.index or "") or traffic.item_bytes
+    pages = traffic.items // items_per_page(entry_bytes, traffic.limit) + 1
+    pages = pages if traffic.pages == "all" else min(pages, traffic.pages)
+    if pages > WALK_PAGES_MAX:
+        sentence = f"a request would walk {pages:,} pages; at most {WALK_PAGES_MAX:,} are simulated"
+        return [((*place, "items"), traffic.items, refusal(sentence, "pages = 1000 walks that many"))]
     return []
 
 

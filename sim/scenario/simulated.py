@@ -45,13 +45,21 @@ def _is(word: str) -> Callable[[Any], bool]:
     return lambda value: bool(value == word)
 
 
-def _walks_pages(traffic: Traffic) -> bool:
-    """Whether one request of a Query or Scan may take more than one page; reaching `Limit` exactly leaves one more."""
-    if traffic.operation not in PAGED_OPERATIONS or traffic.pages == 1:
+def _walks(traffic: Traffic) -> bool:
+    """Whether one request of a Query or Scan may be more than one attempt; reaching `Limit` exactly leaves one more page."""
+    if traffic.operation not in PAGED_OPERATIONS:
         return False
-    return traffic.items * traffic.item_bytes > PAGE_BYTES or (
-        traffic.limit is not None and traffic.limit <= traffic.items
-    )
+    if traffic.segments > 1 or traffic.scatter is not None:
+        return True
+    more = traffic.items * traffic.item_bytes > PAGE_BYTES
+    more = more or traffic.over_fetch is not None or (traffic.limit is not None and traffic.limit <= traffic.items)
+    return traffic.pages != 1 and more
+
+
+def _retries_walks(traffic: Traffic) -> bool:
+    client = traffic.client
+    retries = client.retry is not RetryMode.NONE or client.max_attempts is not None or client.delays is not None
+    return retries and _walks(traffic)
 
 
 def _retries_batches(traffic: Traffic) -> bool:
@@ -62,7 +70,6 @@ def _retries_batches(traffic: Traffic) -> bool:
 
 _OPEN_LOOP = "give the pattern a rate"
 _REQUEST_LEVEL = 'level = "request" simulates it'
-_ONE_PAGE = "pages = 1 simulates one page per request"
 
 
 NOT_YET: tuple[NotYet, ...] = (
@@ -89,6 +96,14 @@ NOT_YET: tuple[NotYet, ...] = (
         what="retrying a batch or a transaction",
         cure=_REQUEST_LEVEL,
     ),
+    NotYet(
+        path="traffic[]",
+        at="client",
+        level=Level.FLOW,
+        applies=_retries_walks,
+        what="retrying the pages of a walk",
+        cure=f"{_REQUEST_LEVEL}; so does one page for each request",
+    ),
     *(
         NotYet(path=f"traffic[].client.{key}", level=Level.FLOW, applies=_is_set, cure=_REQUEST_LEVEL)
         for key in (
@@ -97,22 +112,6 @@ NOT_YET: tuple[NotYet, ...] = (
             "rate_limit",
             "retry_unprocessed",
         )
-    ),
-    NotYet(path="traffic[].scatter", applies=_is_set, cure="leave it out, and multiply the rate by its values"),
-    NotYet(
-        path="traffic[].segments",
-        applies=lambda segments: segments > 1,
-        what="a parallel Scan (segments)",
-        cure="leave it out, and multiply the rate by the segments",
-    ),
-    NotYet(path="traffic[].fetches", cure="leave it out"),
-    NotYet(path="traffic[].until", applies=_is_set, cure=_ONE_PAGE),
-    NotYet(
-        path="traffic[]",
-        at="pages",
-        applies=_walks_pages,
-        what="a walk of more than one page (items × item_bytes over 1 MB, or items not below limit)",
-        cure=_ONE_PAGE,
     ),
     NotYet(path="traffic[].page_delay", applies=_is_set, cure="leave it out"),
     NotYet(path="traffic[].cursor", applies=_is_set, cure="leave it out"),

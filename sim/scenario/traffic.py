@@ -76,7 +76,7 @@ _KEYS_OF_OPERATIONS: tuple[tuple[tuple[str, ...], frozenset[Operation], str], ..
         "GetItem, BatchGetItem, Query and Scan (a transaction is always consistent)",
     ),
     (
-        ("index", "items", "limit", "filter_pass", "pages", "until", "page_delay", "cursor"),
+        ("index", "items", "limit", "filter_pass", "pages", "until", "over_fetch", "page_delay", "cursor"),
         PAGED_OPERATIONS,
         "Query and Scan",
     ),
@@ -252,6 +252,7 @@ class Traffic(Value):
     filter_pass : fraction of the items read that the filter lets through.
     pages : how far one request of a Query or Scan walks: "all", or a number of pages.
     until : one request walks until so many items are returned. None: no such end.
+    over_fetch : the `Limit` of each call is so many times what is missing to ``until``. None: it is ``limit``.
     scatter : a field: one Query for each of its values.
     segments : of a parallel Scan.
     fetches : a Query on an LSI asks for attributes outside its projection.
@@ -290,6 +291,7 @@ class Traffic(Value):
     filter_pass: Fraction01 = 1.0
     pages: Annotated[int | Literal["all"], PagesLeaf] = "all"
     until: Count | None = None
+    over_fetch: Annotated[float, number(0, 1000, "times what is missing", above=True)] | None = None
     scatter: Name | None = None
     segments: Annotated[int, whole(1, SEGMENTS_MAX, "segments")] = 1
     fetches: Switch = False
