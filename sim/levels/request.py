@@ -999,16 +999,17 @@ class Loop:
             self._careful[leg] = careful or not all(c.lane.is_plain for c in (self._counter_of[leg], *at))
 
     def _succeed(self, now_s: float, request: Request) -> bool:
-        """Close a request that was served; returns whether that is known by the end, and no condition of it was false."""
+        """Close a request that was served, or a page of a walk; returns whether that is known by the end, and no condition was false."""
         stream = request.stream
         if request.walk is not None:
+            is_known = now_s <= self._end_s  # of the page, whatever becomes of the walk
             ended = self._page_answered(now_s, request, None)
             if ended is None:
-                return
+                return is_known
             now_s, given_up = ended
             if given_up is not None:
                 self._give_up(now_s, request, given_up)
-                return
+                return is_known
         self._close(now_s, request)
         if now_s > self._end_s:
             return False
