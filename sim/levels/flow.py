@@ -313,7 +313,10 @@ class FlowLevel:
                 bundle.home.name: _Outcome(demands[bundle.home.name], lane.settle(demands[bundle.home.name], tick_s))
             }
         tried = moving
-        if outcomes is None:
+        if outcomes is not None:
+            for walk in walks:
+                walk.serve_all()
+        else:
             for walk in walks:
                 walk.begin_again()
             tried, outcomes = self._settle_together(

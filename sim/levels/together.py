@@ -123,8 +123,8 @@ def settle_together(
                 cells[t] = tick.entries_of(k, e)
             if tally is not None:
                 tick.close(k, tally, t, first + t)
-        for walk in walks:
-            walk.close(t)
+        for walk, (leg, *_) in walking:
+            walk.close(t, tick.admitted[tick.lane_of(leg)])
     outcomes = [
         LaneOutcome(Verdict(np.arange(width), served[i], refused[i]), reached[i]) for i, width in enumerate(shape)
     ]
@@ -191,6 +191,10 @@ class _Tick:
         self.units: list[Floats] = []
         self.ratios: list[Floats | None] = []
         self.offers: list[Offer] = []
+
+    def lane_of(self, k: int) -> int:
+        """Number of a leg's own lane."""
+        return self._own[k]
 
     # What the shares imply.
 
@@ -308,11 +312,16 @@ class _Tick:
         Their answer is far from linear: much is asked for where all is admitted, hardly anything where little is. So the step of a
         column is halved whenever it has gone too far, and grows again while it has not.
         """
+        for walk, (leg, *_) in self._walking:
+            own = self.admitted[self.lane_of(leg)]
+            if walk.admitted is not None and len(walk.admitted) == len(own):
+                self.admitted[self.lane_of(leg)] = np.minimum(own, walk.admitted)
         steps = [np.ones(len(row)) for row in self.admitted]
         before = [np.zeros(len(row)) for row in self.admitted]
         for _ in range(_ROUNDS_MAX):
             target = self._respond()
             if self._unsettled < _WALK_PRECISION and self._walks_are_settled(target):
+                self.admitted = [np.where(new == 1.0, 1.0, old) for new, old in zip(target, self.admitted, strict=True)]
                 break
             for index, new in enumerate(target):
                 change = new - self.admitted[index]

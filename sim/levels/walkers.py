@@ -74,11 +74,12 @@ def _steps_of(walking: Walking, pages_per_tick: float) -> _Steps:
 
 @dataclass
 class _Cells:
-    """Where the steps lie: row (track × steps + step), partition, and the step's share there."""
+    """Where the steps lie: row (track × steps + step), partition, the step's share there, and for each leg its part of the pages."""
 
     rows: Ints
     columns: Ints
     shares: Floats
+    kinds: list[Floats]
 
 
 @dataclass
@@ -108,6 +109,7 @@ class Walkers:
     Attributes
     ----------
     progress : of the present stretch.
+    admitted : the shares that the partitions admitted in the last tick, from which the balance of the next is looked for. None: all.
     """
 
     def __init__(self, patterns: Patterns, pattern: Pattern, latency_s: float, tick_s: float) -> None:
@@ -126,11 +128,18 @@ class Walkers:
         self._new_waits = np.concatenate(
             ([0.0], -np.diff(self._new_asks))
         )  # share of new walks that wait before each step
+        self._calm: tuple[Floats, Floats] | None = (
+            None  # what becomes of a walk at each step if nothing is refused, where these are few
+        )
+        if count <= _STEPS:
+            one = np.eye(count)
+            self._calm = self._on(one, np.broadcast_to(self._steps.goes_on, one.shape))
         self._mark: object = None
         self._tracks: Tracks | None = None
         self._cells: _Cells | None = None
         self._walks = np.zeros((0, count))
         self.progress = Progress.over(0)
+        self.admitted: Floats | None = None
 
     @property
     def flows(self) -> list[Flow]:
@@ -167,6 +176,7 @@ class Walkers:
         counts = np.zeros((len(self.flows), ticks, columns))
         if not self._starts.any() and self.under_way < _NOTHING:
             self._walks = np.zeros_like(self._walks)
+            self.admitted = None
             return []
         served = np.ones(self._walks.shape)
         for t in range(ticks):
@@ -183,40 +193,41 @@ class Walkers:
         """Pages of each leg by partition in a tick of the stretch, where its partitions admit such shares; ``whole``: in whole grains."""
         assert self._cells is not None, "what is laid has cells"
         shape = self._walks.shape
-        steps = self._cells.rows % shape[1]
-        may_not = np.stack(
-            [1.0 - admitted * mine for mine in passable]
-        )  # so that nothing refused is nothing to the last bit
-        here = (self._steps.kinds[steps] * may_not[:, self._cells.columns].T).sum(axis=1) * self._cells.shares
+        if all(mine.all() for mine in passable):
+            here = (1.0 - admitted)[
+                self._cells.columns
+            ] * self._cells.shares  # so that nothing refused is nothing to the last bit
+        else:
+            steps = self._cells.rows % shape[1]
+            may_not = np.stack([1.0 - admitted * mine for mine in passable])
+            here = (self._steps.kinds[steps] * may_not[:, self._cells.columns].T).sum(axis=1) * self._cells.shares
         lost = np.bincount(self._cells.rows, weights=here, minlength=shape[0] * shape[1]).reshape(shape)
         return self._pass(t, np.clip(1.0 - lost, 0.0, 1.0), whole)
 
-    def close(self, t: int) -> None:
+    def close(self, t: int, admitted: Floats) -> None:
         """End a tick as it was last asked for."""
+        self.admitted = admitted if self._asked.any() and (admitted < 1.0).any() else None
         self._end_tick(t)
+
+    def serve_all(self) -> None:
+        """End a stretch as it was foreseen."""
+        self.admitted = None
 
     # A tick.
 
     def _pass(self, t: int, served: Floats, whole: bool) -> Floats:
         """Let walks ask for their pages of a tick, of which a share is served: attempts of each leg by partition."""
         pages = self._steps.pages
-        kept = np.power(served, pages)  # share of the walks that get through a step
+        calm = bool((served == 1.0).all())
+        kept = served if calm else np.power(served, pages)  # share of the walks that get through a step
         goes_on = kept * self._steps.goes_on
-        asking = np.zeros(self._walks.shape)
-        waiting = np.zeros(self._walks.shape)
-        count = len(pages)
-        if self._walks.any():
-            on_the_way = self._walks
-            for i in range(min(self._whole, count - 1) + 1):
-                if i:
-                    on_the_way = np.concatenate(
-                        (np.zeros((len(on_the_way), 1)), (on_the_way * goes_on)[:, :-1]), axis=1
-                    )
-                asking += on_the_way if i < self._whole else on_the_way * self._rest
-            if self._whole < count:
-                waiting += on_the_way * (1.0 - self._rest)
-                waiting[:, 1:] += (on_the_way * goes_on * self._rest)[:, :-1]
         new = self._starts[t]
+        if not self._walks.any():
+            asking, waiting = np.zeros(self._walks.shape), np.zeros(self._walks.shape)
+        elif calm and self._calm is not None:
+            asking, waiting = self._walks @ self._calm[0], self._walks @ self._calm[1]
+        else:
+            asking, waiting = self._on(self._walks, goes_on)
         if new.any():
             reached = np.cumprod(np.concatenate((new[:, None], goes_on[:, :-1]), axis=1), axis=1)
             asking += reached * self._new_asks
@@ -231,13 +242,28 @@ class Walkers:
         assert self._cells is not None, "what is laid has cells"
         rows, columns = self._cells.rows, self._cells.columns
         here = attempts[rows] * self._cells.shares
-        kinds = self._steps.kinds[rows % count]
         width = len(self.flows[0].shares)
-        by_leg = [np.bincount(columns, weights=here * kinds[:, k], minlength=width) for k in range(kinds.shape[1])]
-        self._asked = 2 * grains(
-            np.stack(by_leg) / 2
-        )  # twice the grain, because half a unit for each must be kept exactly too
+        by_leg = [np.bincount(columns, weights=here * kinds, minlength=width) for kinds in self._cells.kinds]
+        self._asked = np.array(by_leg, dtype=float)
+        if whole:  # twice the grain, because half a unit for each must be kept exactly too
+            self._asked = 2 * grains(self._asked / 2)
         return self._asked
+
+    def _on(self, walks: Floats, goes_on: Floats) -> tuple[Floats, Floats]:
+        """Walks that ask for each step in a tick, and those that wait before each at its end, of those under way at its beginning."""
+        asking, waiting = np.zeros(walks.shape), np.zeros(walks.shape)
+        count = walks.shape[1]
+        here = walks
+        for i in range(min(self._whole, count - 1) + 1):
+            if i:
+                further = np.zeros(walks.shape)
+                np.multiply(here[:, :-1], goes_on[:, :-1], out=further[:, 1:])
+                here = further
+            asking += here if i < self._whole else here * self._rest
+        if self._whole < count:
+            waiting += here * (1.0 - self._rest)
+            waiting[:, 1:] += (here * goes_on * self._rest)[:, :-1]
+        return asking, waiting
 
     def _end_tick(self, t: int) -> None:
         self._walks = np.where(self._waiting > _NOTHING * 1e-6, self._waiting, 0.0)
@@ -288,6 +314,8 @@ class Walkers:
             rows.append(steps + k * count)
             columns.append(at)
             shares.append(part)
-        self._cells = _Cells(np.concatenate(rows), np.concatenate(columns), np.concatenate(shares))
+        at_rows = np.concatenate(rows)
+        kinds = [np.ascontiguousarray(part) for part in self._steps.kinds[at_rows % count].T]
+        self._cells = _Cells(at_rows, np.concatenate(columns), np.concatenate(shares), kinds)
         taken = self._tracks.times @ self._tracks.takes
         self._walks = np.outer(taken / taken.sum(), self._walks.sum(axis=0))  # those under way go on where keys lie now
