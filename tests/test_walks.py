@@ -324,6 +324,35 @@ def test_a_query_walks_through_the_parts_of_a_collection_that_was_split(level: s
     assert after[0] == pytest.approx(after[1], rel=0.2)
 
 
+@LEVELS
+def test_a_scan_of_an_index_reads_its_entries_where_they_are(level: str) -> None:
+    """Nine tenths of the entries lie under one status: in one partition of the index."""
+    fields = {"user": {"kind": "uniform", "count": 1000}, "status": {"kind": "choice", "weights": {"on": 9, "off": 1}}}
+    gsi = {"name": "by-status", "pk": "{status}", "projection": "KEYS_ONLY", "projected_bytes": 100, "partitions": 4}
+    walk = scan(rate=0.5, arrivals="even", items=20_000, limit=500, index="by-status")
+    result = run(scenario(walk, table={"gsi": [gsi]}, fields=fields, level=level, duration=60))
+    lane = result.resources["index/by-status"].lanes[Dimension.READ]
+    units = lane.consumed_by_partition.of(4).sum(axis=1)
+    shares = sorted(units / units.sum())
+    assert shares[-1] == pytest.approx(0.9, abs=0.03) or shares[-1] == pytest.approx(1)  # both in one partition
+    assert shares[0] == shares[1] == 0
+    of_one = of(result)["units_per_request"]["index/by-status"]["read"]
+    assert of_one == 40 * 6.5 + 0.5  # 500 entries of 100 B are 13 × 4 KB, halved; the last page finds nothing
+    assert read_units(result) == 0
+
+
+@LEVELS
+def test_a_dear_filter_and_broken_walks_are_said(level: str) -> None:
+    walk = query(rate=100, items=80, limit=20, filter_pass=0.1)
+    result = run(scenario(walk, table=provisioned(read=200, burst_at_start=0), level=level, duration=60))
+    told = " ".join(result.explanation)
+    assert "filter of q threw away 80" in told  # nine tenths of all pages but the last, which finds nothing
+    assert "broke off at a page that was given up" in told
+    calm = " ".join(run(scenario(query(rate=5, items=80, limit=20), level=level, duration=60)).explanation)
+    assert "threw away" not in calm
+    assert "broke off" not in calm
+
+
 # Flow against request.
 
 CALM = [

@@ -26,7 +26,17 @@ from sim.names import (
     index_resource,
 )
 from sim.pages import Walk, WalkLaw, law_of_sum, percentile
-from sim.scenario import Action, Scenario, SequenceField, Table, Traffic, parse_template, values_of
+from sim.scenario import (
+    Action,
+    ClockField,
+    HashField,
+    Scenario,
+    SequenceField,
+    Table,
+    Traffic,
+    parse_template,
+    values_of,
+)
 from sim.units import index_write_units, item_read_units, item_write_units
 
 
@@ -79,6 +89,7 @@ class Leg:
     resource : name of the table or index that it goes to.
     ties : what it asks of global secondary indexes as well.
     branches : the keys of a scattered Query, all of which each request asks for.
+    whole : goes to everything that lies there, not to what is asked for just now: a Scan of an index.
     """
 
     name: str
@@ -93,6 +104,7 @@ class Leg:
     resource: str = TABLE
     ties: tuple[Tie, ...] = ()
     branches: tuple[KeySpec, ...] = ()
+    whole: bool = False
 
     @property
     def specs(self) -> tuple[KeySpec, ...]:
@@ -375,8 +387,19 @@ def _paged(
         keys = tuple(replace(spec, where=tuple(sorted({**where, traffic.scatter: v}.items()))) for v in values)
     branches = len(keys) or traffic.segments
     query = _query_counts(law, nothing, missing, branches, item_bytes)
-    place = None if traffic.operation is Operation.SCAN else spec
-    page = Leg("pages", place, Dimension.READ, 0.0, eventual=not traffic.consistent, resource=resource, branches=keys)
+    scans = traffic.operation is Operation.SCAN
+    # A table's items lie as evenly as hashes do. The entries of an index lie where its few or many key values have put them.
+    place = None if scans and (resource == TABLE or _moves_with_time(scenario, spec)) else spec
+    page = Leg(
+        "pages",
+        place,
+        Dimension.READ,
+        0.0,
+        eventual=not traffic.consistent,
+        resource=resource,
+        branches=keys,
+        whole=scans and place is not None,
+    )
     if walk.longest == 1 and branches == 1:
         found = replace(page, units=law.costs[0], fraction=1 - missing)
         none = replace(page, name="nothing", units=nothing, fraction=missing)
@@ -410,6 +433,14 @@ def _query_counts(law: WalkLaw, nothing: float, missing: float, branches: int, i
         units_p99=None if whole is None else percentile(whole, 0.99),
         page_bytes=hit * law.scanned * item_bytes / pages,
     )
+
+
+def _moves_with_time(scenario: Scenario, spec: KeySpec) -> bool:
+    """Whether the partition key holds a ``clock``, so that what lies there lies under the keys of all times."""
+    names = {name for _, name in parse_template(spec.pk) if name}
+    fields = [scenario.fields[name] for name in names]
+    fields += [scenario.fields[field.of] for field in fields if isinstance(field, HashField)]
+    return any(isinstance(field, ClockField) for field in fields)
 
 
 def _is_new(scenario: Scenario, spec: KeySpec) -> bool:

@@ -180,7 +180,8 @@ class Patterns:
             return self._known(demand, leg.branches[0], side_by_side(parts))
         if leg.spec is None:
             return even()
-        return self._known(demand, leg.spec, spread_in(self._keyspace, leg.spec, term, at_s))
+        spread = spread_in(self._keyspace, leg.spec, term, at_s)
+        return self._known(demand, leg.spec, spread.stored() if leg.whole else spread)
 
     def tracks(self, pattern: Pattern) -> Tracks:
         """The ways that a pattern's walks take through the partitions as they are now."""

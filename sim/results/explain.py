@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 _NEAR_FRACTION = 0.8  # of a limit: worth a sentence beside another that throttles
 _MOST_OF_A_PARTITION = 0.5
 _ALL_OF_IT = 0.99
+_WASTED_FRACTION = 0.5  # of a request's units that a filter throws away: worth a sentence
+_PAGES_OF_A_WALK = 1.5  # pages a request from which most requests walk
+_OF_THROTTLES = (ErrorName.PROVISIONED, ErrorName.THROTTLING, ErrorName.REQUEST_LIMIT)
 _STORM_ATTEMPTS = 1.3  # attempts per request: from here on retries are a part of the trouble
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
 _TOLD_IN_FULL = 3
@@ -236,7 +239,28 @@ def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
         yield (
             f"{plural(unsent, 'request')} of {who} ({percent(unsent / offered)}) were never sent, for the client's circuit breaker was open"
         )
+    yield from _pages(result, traffic)
     yield from _retries(result, traffic)
+
+
+def _pages(result: Outcome, traffic: Traffic) -> Iterator[str]:
+    """What a filter threw away, and walks that broke off in the middle."""
+    query, record, who = result.query_facts(traffic.name), result.traffic[traffic.name], name(traffic.name)
+    if query is None:
+        return
+    units = sum(of[Dimension.READ] for of in result.facts[traffic.name].units_per_request.values())
+    if units > 0 and query.filtered_units >= _WASTED_FRACTION * units:
+        yield (
+            f"the filter of {who} threw away {percent(query.filtered_units / units)} of what was read and paid for, "
+            f"{amount(query.filtered_units)} of {amount(units)} read units a request: it works after the read; a key that holds "
+            "what it asks for (a composite sort key, an index) reads only what matches"
+        )
+    broken = sum(record.failures.get(error, 0.0) for error in _OF_THROTTLES)
+    if query.pages_per_request >= _PAGES_OF_A_WALK and broken >= 0.5:
+        yield (
+            f"{plural(broken, 'request')} of {who} broke off at a page that was given up, and what their pages before it had read "
+            "was paid for nothing"
+        )
 
 
 def _retries(result: Outcome, traffic: Traffic) -> Iterator[str]:
