@@ -55,7 +55,8 @@ def _steps_of(walking: Walking, pages_per_tick: float) -> _Steps:
         asked = asked.copy()
         asked[0] += missing
         kinds[0, walking.leg_of[walking.empty.units(0)]] += missing
-    count = len(asked)
+    count = max(1, int(np.count_nonzero(asked)))  # where all find nothing, no page follows the first
+    asked, kinds = asked[:count], kinds[:count]
     length = 1 if count <= _STEPS else max(1, int(min(count / _STEPS, pages_per_tick)))
     starts = np.arange(0, count, length)
     by_leg = np.add.reduceat(kinds, starts, axis=0)
