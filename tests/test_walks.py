@@ -321,7 +321,7 @@ def test_a_scattered_query_asks_each_shard_at_its_own_key(level: str) -> None:
 def test_a_query_walks_through_the_parts_of_a_collection_that_was_split(level: str) -> None:
     """A hot collection is cut between sort keys; the walks that come then read from both halves."""
     fields = {"order": {"kind": "uniform", "count": 10**6}}
-    walk = query(rate=60, items=1000, item_bytes=400, limit=100)
+    walk = query(rate=5.4, arrivals="even", items=1000, item_bytes=4096, limit=50)  # 2,700 units a second
     made = scenario(
         walk, table={"pk": "SHOP", "sk": "{order}", "partitions": 1}, fields=fields, level=level, duration=900
     )
