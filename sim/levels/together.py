@@ -26,7 +26,7 @@ _ROUNDS_MAX = 120
 _REMEMBERED = 6  # steps that an extrapolation looks back on
 _GROWS = 3.0  # times the last error: then the extrapolation has gone astray and begins anew
 _LEAST = 1e-12  # a share below this is none
-_WALK_PRECISION = 4e-6
+_WALK_PRECISION = 4e-6  # of a unit, or of a share of many: a few grains, to which pages are rounded
 _PRECISION = 1e-8  # of a share of admitted attempts
 
 

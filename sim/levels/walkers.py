@@ -4,7 +4,7 @@ A walk asks for a page when the one before is answered, on average a latency lat
 is refused ends its walk, which asks for no more: the pages of a tick hang on the shares that the partitions admit, and those on the pages
 (`sim.levels.together` finds the balance). The moment within its latency at which a tick finds a walk is taken as uniform.
 
-Long walks are taken in steps of several pages; a step lies within one tick.
+Long walks are taken in steps of several pages; a step lies within one tick. A last tick that is shorter counts as a whole one.
 """
 
 from __future__ import annotations
@@ -126,12 +126,10 @@ class Walkers:
         self._rest = max(0.0, steps_per_tick - self._whole)
         count = len(self._steps.pages)
         self._new_asks = np.maximum(0.0, 1.0 - np.arange(count) / steps_per_tick)
-        self._new_waits = np.concatenate(
-            ([0.0], -np.diff(self._new_asks))
-        )  # share of new walks that wait before each step
-        self._calm: tuple[Floats, Floats] | None = (
-            None  # what becomes of a walk at each step if nothing is refused, where these are few
-        )
+        # Share of the walks that begin in a tick which wait before each step at its end.
+        self._new_waits = np.concatenate(([0.0], -np.diff(self._new_asks)))
+        # What becomes of a walk at each step if nothing is refused, where steps are few.
+        self._calm: tuple[Floats, Floats] | None = None
         if count <= _STEPS:
             one = np.eye(count)
             self._calm = self._on(one, np.broadcast_to(self._steps.goes_on, one.shape))
@@ -195,9 +193,8 @@ class Walkers:
         assert self._cells is not None, "what is laid has cells"
         shape = self._walks.shape
         if all(mine.all() for mine in passable):
-            here = (1.0 - admitted)[
-                self._cells.columns
-            ] * self._cells.shares  # so that nothing refused is nothing to the last bit
+            # What is refused, not what passes, so that nothing is nothing to the last bit.
+            here = (1.0 - admitted)[self._cells.columns] * self._cells.shares
         else:
             steps = self._cells.rows % shape[1]
             may_not = np.stack([1.0 - admitted * mine for mine in passable])
