@@ -23,6 +23,7 @@ GLOBAL_TABLE_OVERHEAD_BYTES = 48  # F-UNIT-16
 BATCH_WRITE_ITEMS_MAX = 25  # F-UNIT-18
 BATCH_GET_ITEMS_MAX = 100  # F-UNIT-18
 BATCH_BYTES_MAX = 16 * MB_BYTES  # F-UNIT-18
+TOKEN_VALID_S = 600.0  # F-TX-1: of a transaction's idempotency token
 TRANSACTION_ITEMS_MAX = 100  # F-UNIT-18
 TRANSACTION_BYTES_MAX = 4 * MB_BYTES  # F-UNIT-18
 
@@ -30,6 +31,7 @@ TRANSACTION_BYTES_MAX = 4 * MB_BYTES  # F-UNIT-18
 PARTITION_READ_PER_S = 3000  # F-PART-1
 PARTITION_WRITE_PER_S = 1000  # F-PART-1
 PARTITION_BYTES_MAX = 10 * GB_BYTES  # F-PART-1
+ITEM_COLLECTION_BYTES_MAX = 10 * GB_BYTES  # F-LSI-2: of a table with a local secondary index, its entries counted
 CEILING_PER_S = {Dimension.READ: float(PARTITION_READ_PER_S), Dimension.WRITE: float(PARTITION_WRITE_PER_S)}
 CEILING_BURST_S = 1  # design: a partition's bucket is one second deep, so one aligned second may show twice the ceiling
 ON_DEMAND_PARTITIONS = 4  # F-PART-4

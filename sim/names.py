@@ -221,6 +221,9 @@ class ErrorName(StrEnum):
     CONDITIONAL_CHECK = "ConditionalCheckFailedException"
     BREAKER_OPEN = "CircuitBreakerOpen"
     TIMED_OUT = "RequestTimeout"
+    TRANSACTION_CONFLICT = "TransactionConflictException"
+    TRANSACTION_IN_PROGRESS = "TransactionInProgressException"
+    COLLECTION_SIZE = "ItemCollectionSizeLimitExceededException"
 
 
 def throttling_error(mode: Mode, limit: Limit) -> ErrorName:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import simpy
 
 from sim.control.capacity import start_capacity_control
@@ -13,8 +15,10 @@ from sim.control.plane import ControlPlane
 from sim.control.splitting import note_capacity
 from sim.errors import Problem, ScenarioError
 from sim.keyspace.building import KeySpace, KeySpec
+from sim.keyspace.counting import keys_of
 from sim.keyspace.cutting import Load
 from sim.keyspace.sizing import initial_partitions
+from sim.keyspace.spread import Spread, even
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
@@ -36,6 +40,7 @@ from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted
+from sim.units import storage_bytes
 
 Progress = Callable[[float], None]
 
@@ -91,10 +96,18 @@ def _simulate(
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
     specs = {spec for d in demands for leg in d.legs for spec in leg.specs}
     specs |= {tie.spec for d in demands for leg in d.legs for tie in leg.ties}
+    collections = KeySpec(scenario.table.pk, scenario.table.sk)
+    if scenario.table.collection_bytes:
+        specs.add(collections)
     ordered = sorted(specs, key=repr)
     keyspace = KeySpace(scenario, ordered)
     for resource in resources.values():
-        resource.store(_start_bytes(scenario, resource), _stored(demands, keyspace, resource.name))
+        loads = _stored(demands, keyspace, resource.name)
+        start = _start_bytes(scenario, resource)
+        collected = _collected_bytes(scenario) if resource.name == TABLE else 0.0
+        if collected:
+            loads = _with_collections(loads, keyspace.spread(collections, 0.0), collected / start)
+        resource.store(start, loads)
         recorder.resources[resource.name].initial_partitions = len(resource.partitions)
         note_capacity(resource, recorder, 0.0)
 
@@ -125,7 +138,8 @@ def _simulate(
             for life in resource.partitions.lives
         ]
         start = _start_bytes(scenario, resource)
-        mean_bytes[resource.name] = (start + float(resource.stored_bytes.sum())) / 2 if resource.has_grown else start
+        grown = max(-start, float(resource.stored_bytes.sum()) - start) if resource.has_grown else 0.0
+        mean_bytes[resource.name] = start + grown / 2 * _billed_per_byte(scenario, resource)
     facts = {d.traffic.name: _facts(d, list(resources)) for d in demands}
     return Result(scenario, recorder, facts, sheet, mean_bytes, attempt_log=log)
 
@@ -253,17 +267,36 @@ def _initial_partitions(scenario: Scenario, own: Table | Gsi) -> int:
 
 def _bytes_of(scenario: Scenario, own: Table | Gsi) -> float:
     """Bytes that lie in a table or index at second 0: an index holds an entry for each item that has its key."""
-    stored = float(scenario.table.storage_bytes or 0.0)
+    stored = max(float(scenario.table.storage_bytes or 0.0), _collected_bytes(scenario))
     if not isinstance(own, Gsi) or not stored:
         return stored
     item = typical_item_bytes(scenario)
     return stored * own.present * (own.projected_bytes or item) / item
 
 
+def _collected_bytes(scenario: Scenario) -> float:
+    """Bytes of the table's item collections at second 0, as far as they are given one by one."""
+    each = scenario.table.collection_bytes
+    return 0.0 if not each else each * keys_of(scenario.table.pk, scenario.fields)
+
+
 def _start_bytes(scenario: Scenario, resource: Resource) -> float:
     if resource.name == TABLE:
         return _bytes_of(scenario, scenario.table)
     return next(_bytes_of(scenario, gsi) for gsi in scenario.table.gsi if index_resource(gsi.name) == resource.name)
+
+
+def _billed_per_byte(scenario: Scenario, resource: Resource) -> float:
+    """Bytes that storage is billed for, for each that is added: every item and index entry has its overhead (F-UNIT-16).
+
+    Of what is there at second 0 the number of items is not given, so it is billed as it is.
+    """
+    item = typical_item_bytes(scenario)
+    for gsi in scenario.table.gsi:
+        if index_resource(gsi.name) == resource.name:
+            item = float(gsi.projected_bytes or item)
+    overhead = storage_bytes(1, 0, global_table=scenario.table.replicas > 0)
+    return 1.0 + overhead / item if item else 1.0
 
 
 def _check_pinned_patterns(scenario: Scenario, partitions: int) -> None:
@@ -292,6 +325,19 @@ def _stored(demands: Sequence[Demand], keyspace: KeySpace, resource: str) -> lis
             for spec in keys:
                 specs[spec] = max(specs.get(spec, 0.0), float(demand.traffic.item_bytes))
     return [(keyspace.spread(spec, 0.0).stored(), weight) for spec, weight in sorted(specs.items(), key=repr)]
+
+
+def _with_collections(loads: Sequence[Load], keys: Spread, share: float) -> list[Load]:
+    """Where the data lies of which collections of equal size hold a share, and the patterns' keys the rest."""
+    listed = len(keys.positions)
+    each = (
+        replace(keys.stored(), shares=np.full(listed, 1.0 / listed), named=())
+        if listed and not keys.background
+        else even()
+    )
+    rest = sum(weight for _, weight in loads)
+    others = [(spread, (1 - share) * weight / rest) for spread, weight in loads] if rest and share < 1 else []
+    return [(each, share), *others]
 
 
 def _facts(demand: Demand, resources: Sequence[str]) -> PatternFacts:

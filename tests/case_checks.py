@@ -344,9 +344,9 @@ def charged_units(seen: Seen) -> float:
 
 
 def storage_month(seen: Seen) -> float:
-    """What is stored, kept for a month."""
+    """What is stored on average, kept for a month."""
     lines = seen.result["cost"]["lines"]
-    return sum(float(line["per_month"]) for line in lines if line["item"] == "storage")
+    return sum(float(line["per_month"]) for line in lines if line["item"] == "storage") / seen.check.divided_by
 
 
 def utilisation(seen: Seen, dimension: str) -> float:

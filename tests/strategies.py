@@ -189,6 +189,12 @@ def scenario_documents(draw: st.DrawFn) -> Document:
         "cost": {"free_tier": True},
         "alarm": draw(st.lists(alarms(table), max_size=3)),
     }
+    if len(names) > 1 and draw(st.booleans()):
+        last = document["traffic"][-1]
+        for key in ("rate", "arrivals"):
+            last.pop(key, None)
+        per, delay = draw(st.sampled_from([0.3, 1, 2.5])), draw(st.sampled_from([0, "300ms", "7s"]))
+        last["follows"] = {"traffic": draw(st.sampled_from(names[:-1])), "per": per, "delay": delay}
     given = draw(st.sets(st.sampled_from(sorted(options))))
     return document | {key: value for key, value in options.items() if key in given}
 
@@ -300,7 +306,7 @@ def request_documents(draw: st.DrawFn) -> Document:
     """Valid scenarios of the request level: closed loops as well as rates, through clients."""
     document = draw(scenario_documents())
     for pattern in document["traffic"]:
-        if draw(st.booleans()):
+        if "rate" in pattern and draw(st.booleans()):
             del pattern["rate"]
             pattern.pop("arrivals", None)
             pattern["threads"] = draw(st.integers(1, 20))

@@ -180,7 +180,7 @@ def open_ended(document: Document) -> Document:
     """Without what hangs on the length of the run: rates laid over half of it, and places of time on the sort scale."""
     document = copy.deepcopy(document)
     for traffic in document["traffic"]:
-        if isinstance(traffic["rate"], dict | list):
+        if isinstance(traffic.get("rate"), dict | list):
             traffic["rate"] = 700
     document["fields"]["day"] = {"kind": "choice", "weights": {"mon": 1, "tue": 2}}
     return document

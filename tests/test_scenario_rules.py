@@ -504,9 +504,7 @@ AT_BOTH_LEVELS: list[dict[tuple[Any, ...], Any]] = [
     {place("client", PUT): {"delays": ["50ms", "1s"]}},
 ]
 NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
-    ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
     ({("dax",): {}}, "dax"),
-    ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
     ({place("page_delay", QUERY): "1s"}, "traffic[2].page_delay"),
     ({place("cursor", QUERY): {"ttl": "1h"}}, "traffic[2].cursor"),
 ]
@@ -570,6 +568,9 @@ def test_what_is_not_simulated_yet_says_so_with_a_cure(
         {place("until", QUERY): 5, place("pages", QUERY): 4, place("over_fetch", QUERY): 3},
         {place("items", QUERY): 10**6},
         {place("items", QUERY): 10, place("limit", QUERY): 10},
+        {place("segments", SCAN): 1},
+        {place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}},
+        {("table", "collection_bytes"): 5},
         {place("clients", PUT): 7},
         {place("client", PUT): {"retry": "none"}},
         {place("dax", GET): False},

@@ -32,7 +32,7 @@ THROTTLES = frozenset({ErrorKind.THROTTLED, ErrorKind.REQUEST_LIMIT})  # F-RETRY
 _KIND_OF: dict[str, ErrorKind] = {
     ErrorName.PROVISIONED: ErrorKind.THROTTLED,
     ErrorName.THROTTLING: ErrorKind.THROTTLED,
-    "TransactionInProgressException": ErrorKind.THROTTLED,
+    ErrorName.TRANSACTION_IN_PROGRESS: ErrorKind.THROTTLED,
     ErrorName.REQUEST_LIMIT: ErrorKind.REQUEST_LIMIT,
     ErrorName.TRANSACTION_CANCELED: ErrorKind.CANCELLED,
     "InternalServerError": ErrorKind.TRANSIENT,

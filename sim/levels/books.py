@@ -86,6 +86,7 @@ class Books:
         self._back: tuple[list[float], list[int], list[int]] = ([], [], [])
         self._asked: tuple[list[float], list[int]] = ([], [])
         self._attempts: tuple[list[float], list[int]] = ([], [])
+        self._unseen: list[tuple[float, Stream, int, str]] = []
         self._tried_together: list[int] = []  # tries of each of these attempts
         self._throttled: tuple[list[float], list[int]] = ([], [])
         self._succeeded: tuple[list[float], list[int]] = ([], [])
@@ -132,6 +133,18 @@ class Books:
         self._tried_together.append(items)
         if throttled:
             self._note(self._throttled, now_s, stream)
+
+    def turned_away(self, now_s: float, stream: Stream, error: ErrorName) -> None:
+        """An attempt was made that the service rejects before it takes anything."""
+        self._note(self._attempts, now_s, stream)
+        self._unseen.append((now_s, stream, _FAILED, str(error)))
+
+    def replayed(self, now_s: float, stream: Stream, *, throttled: bool) -> None:
+        """A transaction that had been applied was sent again; what that costs stands in the books of the reads."""
+        self._note(self._attempts, now_s, stream)
+        if throttled:
+            self._note(self._throttled, now_s, stream)
+        self._unseen.append((now_s, stream, _THROTTLED if throttled else _OK, ""))
 
     def succeeded(self, now_s: float, stream: Stream) -> None:
         """A request was served."""
@@ -222,7 +235,7 @@ class Books:
             fails = stream.pattern.demand.condition_fails
             if fails:
                 unmet[mine] = stream.conditions.random(int(mine.sum())) < fails
-                stream.record.fail(ErrorName.CONDITIONAL_CHECK, float((good & unmet).sum()))
+                stream.record.fail(stream.failed_condition, float((good & unmet).sum()))
             stream.record.add(
                 self._first,
                 offered=asked,
@@ -278,6 +291,8 @@ class Books:
             first = [np.concatenate(column) for column in zip(*self._first_entries, strict=True)]
             later = self._joined((first[0], first[1], first[2]), later)
             outcome = np.concatenate((first[3], outcome))
+        if self._log is not None and self._unseen:
+            self._log.add(self._rows_of_unseen())
         if self._log is not None and self._streams:
             self._write_log(self._log, tries, later, np.where(outcome == SERVED, PASSED, outcome), numbers)
         refused = (outcome >= 0) & (outcome < ELSEWHERE)
@@ -351,6 +366,15 @@ class Books:
         outcomes = np.where(refusals == PASSED, _OK, _THROTTLED)
         names = self._names[self._stream_of_leg[legs]]
         return Rows(times, names, attempts, partitions, self._units[legs], outcomes, self._named(refusals))
+
+    def _rows_of_unseen(self) -> Rows:
+        """Attempts that took nothing here."""
+        times, streams, outcomes, errors = zip(*self._unseen, strict=True)
+        ones = np.ones(len(times), dtype=np.int64)
+        names = np.array([stream.pattern.demand.traffic.name for stream in streams], dtype=object)
+        nothing = np.zeros(len(times))
+        words = np.array(errors, dtype=object)
+        return Rows(np.array(times), names, ones, NO_PARTITION * ones, nothing, np.array(outcomes), words)
 
     def _named(self, refusals: Ints) -> Words:
         """Names of the reasons of some outcomes."""

@@ -107,6 +107,18 @@ class Cohorts:
             self._due = {tick: grains(rows @ move) for tick, rows in self._due.items()}
         self._numbers = serving
 
+    def mark(self) -> tuple[dict[int, Floats], tuple[int, ...], float]:
+        """What is on its way, to go back to with `restore`."""
+        due = {tick: rows.copy() for tick, rows in self._due.items()}
+        return due, self._numbers, 0.0 if self.quota is None else self.quota.tokens
+
+    def restore(self, mark: tuple[dict[int, Floats], tuple[int, ...], float]) -> None:
+        """Put back what was on its way."""
+        due, self._numbers, tokens = mark
+        self._due = {tick: rows.copy() for tick, rows in due.items()}
+        if self.quota is not None:
+            self.quota.tokens = tokens
+
     def take_due(self, tick: int, columns: int) -> Floats:
         """Attempts that return in a tick: numbers 2 … × partitions."""
         due = self._due.pop(tick, None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from sim.keyspace.building import KeySpec
+from sim.levels.growing import new_fraction
 from sim.limits import ITEM_BYTES_MAX
 from sim.names import (
     BATCH_OPERATIONS,
@@ -31,13 +32,14 @@ from sim.scenario import (
     ClockField,
     HashField,
     Scenario,
-    SequenceField,
     Table,
     Traffic,
     parse_template,
     values_of,
 )
 from sim.units import index_write_units, item_read_units, item_write_units
+
+_BYTE_GRAIN = 1 / 64  # of a byte: sums of such are exact up to 140 TB, however a run is cut
 
 
 class Joint(Enum):
@@ -85,11 +87,13 @@ class Leg:
     together : all items of a request carry the same partition key.
     fraction : share of the pattern's requests that take this leg (`Joint.ONE_OF`); pages of this cost per request (`Joint.WALK`).
     eventual : an eventually consistent read, which other replicas may serve (F-PART-16).
-    new_bytes : bytes that a served item adds to what is stored: 0 unless each request writes a new item.
+    new_bytes : bytes that a served item adds to what is stored, on average: below 0 where it takes one away.
+    new_fraction : fraction of the items that are new.
     resource : name of the table or index that it goes to.
     ties : what it asks of global secondary indexes as well.
     branches : the keys of a scattered Query, all of which each request asks for.
     whole : goes to everything that lies there, not to what is asked for just now: a Scan of an index.
+    replay_units : read units of an item whose transaction is sent again with the same token after it was applied (F-TX-1).
     """
 
     name: str
@@ -103,6 +107,8 @@ class Leg:
     new_bytes: float = 0.0
     resource: str = TABLE
     ties: tuple[Tie, ...] = ()
+    replay_units: float = 0.0
+    new_fraction: float = 0.0
     branches: tuple[KeySpec, ...] = ()
     whole: bool = False
 
@@ -216,7 +222,7 @@ def demand_of(scenario: Scenario, traffic: Traffic, partitions: Mapping[str, int
     else:
         count, together = _batch(traffic)
         cost = 0.0 if operation is Operation.TTL_DELETE else write_units(table, traffic, traffic.item_bytes)
-        grows = operation in (Operation.PUT_ITEM, Operation.BATCH_WRITE_ITEM) and _is_new(scenario, spec)
+        new = _new_fraction(scenario, traffic, operation, spec)
         legs = (
             Leg(
                 "items",
@@ -225,8 +231,9 @@ def demand_of(scenario: Scenario, traffic: Traffic, partitions: Mapping[str, int
                 cost,
                 count,
                 together,
-                new_bytes=_entry_bytes(table, traffic) if grows else 0.0,
-                ties=_ties(scenario, traffic, spec, traffic.item_bytes, grows),
+                new_bytes=_new_bytes(table, traffic, traffic.item_bytes, new),
+                new_fraction=max(new, 0.0),
+                ties=_ties(scenario, traffic, spec, traffic.item_bytes, new),
             ),
         )
         joint = Joint.EACH if operation in BATCH_OPERATIONS else Joint.ONE_OF
@@ -265,6 +272,10 @@ def change_of(traffic: Traffic | Action, index: str) -> IndexChange:
     return IndexChange(touches.get(index, IndexChange.UNTOUCHED))
 
 
+def _new_fraction(scenario: Scenario, traffic: Traffic, operation: Operation, spec: KeySpec) -> float:
+    return new_fraction(scenario, traffic, operation, spec) * (1.0 - traffic.condition_fails)
+
+
 def _batch(traffic: Traffic) -> tuple[int, bool]:
     return traffic.batch, traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY
 
@@ -278,22 +289,38 @@ def _transaction(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[J
             size = action.item_bytes or traffic.item_bytes
             own = KeySpec(action.pk or spec.pk, action.sk or spec.sk, spec.where)
             cost = _transaction_units(scenario.table, action, size, reads)
-            ties = () if reads else _ties(scenario, traffic, own, size, False, action)
-            legs.append(Leg(f"action{k}", own, dimension, cost, ties=ties))
+            new = 0.0 if reads else _new_fraction(scenario, traffic, action.operation, own)
+            ties = () if reads else _ties(scenario, traffic, own, size, new, action)
+            new_bytes = _new_bytes(scenario.table, action, size, new)
+            leg = Leg(f"action{k}", own, dimension, cost, new_bytes=new_bytes, ties=ties, new_fraction=max(new, 0.0))
+            legs.append(replace(leg, replay_units=_transaction_reads(size)))
         return (Joint.ALL if len(legs) > 1 else Joint.ONE_OF), tuple(legs)
     cost = _transaction_units(scenario.table, traffic, traffic.item_bytes, reads)
-    grows = not reads and _is_new(scenario, spec)
-    ties = () if reads else _ties(scenario, traffic, spec, traffic.item_bytes, grows)
+    new = 0.0 if reads else _new_fraction(scenario, traffic, traffic.operation, spec)
+    new_bytes = _new_bytes(scenario.table, traffic, traffic.item_bytes, new)
+    ties = () if reads else _ties(scenario, traffic, spec, traffic.item_bytes, new)
+    whole = Leg(
+        "items", spec, dimension, cost, traffic.batch, new_bytes=new_bytes, ties=ties, new_fraction=max(new, 0.0)
+    )
+    whole = replace(whole, replay_units=_transaction_reads(traffic.item_bytes))
     if traffic.batch > 1 and traffic.batch_keys is BatchKeys.SAME_PARTITION_KEY:
         # All items in one place: the transaction is one attempt of their summed cost, with the index entries of each.
         ties = tuple(replace(tie, name=f"{tie.name}#{k}") for k in range(traffic.batch) for tie in ties)
-        return Joint.ONE_OF, (Leg("items", spec, dimension, cost * traffic.batch, ties=ties),)
-    leg = Leg("items", spec, dimension, cost, traffic.batch, ties=ties)
-    return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (leg,)
+        return Joint.ONE_OF, (
+            replace(
+                whole,
+                units=cost * traffic.batch,
+                items=1,
+                new_bytes=new_bytes * traffic.batch,
+                ties=ties,
+                replay_units=whole.replay_units * traffic.batch,
+            ),
+        )
+    return (Joint.ALL if traffic.batch > 1 else Joint.ONE_OF), (whole,)
 
 
 def _ties(
-    scenario: Scenario, traffic: Traffic, spec: KeySpec, item_bytes: int, grows: bool, action: Action | None = None
+    scenario: Scenario, traffic: Traffic, spec: KeySpec, item_bytes: int, added: float, action: Action | None = None
 ) -> tuple[Tie, ...]:
     """What a write asks of each global secondary index (F-GSI-3)."""
     if traffic.operation is Operation.TTL_DELETE:  # free, its index entries too (F-TTL-1)
@@ -309,7 +336,10 @@ def _ties(
         units = float(item_write_units(entry_bytes))
         probability = gsi.present * (1.0 - traffic.condition_fails)
         new = KeySpec(gsi.pk, gsi.sk, spec.where)
-        stays = float(entry_bytes) if grows and change is IndexChange.PUT else 0.0
+        # As many entries are new as items are; of those that lack the key, or whose condition fails, there is none either way.
+        held = 1.0 - traffic.condition_fails
+        stays = added * entry_bytes / held if held and change in _held_by(added) else 0.0
+        stays = round(stays / _BYTE_GRAIN) * _BYTE_GRAIN
         ties.append(Tie(gsi.name, name, new, units, probability, new_bytes=stays))
         if change is IndexChange.KEY_CHANGED:
             before = {**where, **was} if was else {n: v for n, v in where.items() if n in of_item}
@@ -326,8 +356,12 @@ def _fields_of(spec: KeySpec) -> frozenset[str]:
 
 def _transaction_units(table: Table, item: Traffic | Action, item_bytes: int, reads: bool) -> float:
     if reads:
-        return float(item_read_units(item_bytes, consistent=True, transactional=True))
+        return _transaction_reads(item_bytes)
     return write_units(table, item, item_bytes, transactional=True)
+
+
+def _transaction_reads(item_bytes: int) -> float:
+    return float(item_read_units(item_bytes, consistent=True, transactional=True))
 
 
 def _read_place(scenario: Scenario, traffic: Traffic, spec: KeySpec) -> tuple[str, KeySpec, int]:
@@ -443,16 +477,13 @@ def _moves_with_time(scenario: Scenario, spec: KeySpec) -> bool:
     return any(isinstance(field, ClockField) for field in fields)
 
 
-def _is_new(scenario: Scenario, spec: KeySpec) -> bool:
-    """Whether each request writes an item that was not there: its key holds a ``sequence``."""
-    names = [name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name]
-    return any(isinstance(scenario.fields[name], SequenceField) for name in names if name not in dict(spec.where))
+def _new_bytes(table: Table, write: Traffic | Action, item_bytes: int, added: float) -> float:
+    """Bytes that a write adds on average, with its LSI entries, which lie in its collection; ``added``: items that it adds."""
+    held = [lsi for lsi in table.lsi if change_of(write, lsi.name) in _held_by(added)]
+    whole = item_bytes + sum(lsi.projected_bytes or item_bytes for lsi in held)
+    return round(added * whole / _BYTE_GRAIN) * _BYTE_GRAIN
 
 
-def _entry_bytes(table: Table, traffic: Traffic) -> float:
-    entries = (
-        lsi.projected_bytes or traffic.item_bytes
-        for lsi in table.lsi
-        if change_of(traffic, lsi.name) is IndexChange.PUT
-    )
-    return float(traffic.item_bytes + sum(entries))
+def _held_by(added: float) -> tuple[IndexChange, ...]:
+    """The changes by which an index holds an entry of an item that is added, or held one of an item that is taken away."""
+    return (IndexChange.PUT, IndexChange.REMOVED) if added < 0 else (IndexChange.PUT,)

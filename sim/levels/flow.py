@@ -19,6 +19,8 @@ from sim.keyspace.domain import Counts, Floats
 from sim.levels.cohorts import Cohorts, Tally
 from sim.levels.coupled import settle_coupled
 from sim.levels.demand import Demand, Joint
+from sim.levels.fanout import Fanout, first_difference, nearer
+from sim.levels.itemcollections import ItemCollections, collection_bytes
 from sim.levels.laid import Laid
 from sim.levels.latencies import latency_law
 from sim.levels.moving import (
@@ -50,7 +52,14 @@ from sim.scenario import Scenario
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
 _LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
 _WALK_ENDED = 0.5  # walks of a finite job that may be left when it is more likely than not that none is
+_BALANCE_ROUNDS_MAX = 8  # for a tick that followers share with their leaders; what is wrong then is carried on
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
+
+
+_SHARED_TICKS = (
+    "leaders of requests that follow (`follows`) met refusals: within a tick leaders and followers are refused alike at this level; "
+    'in truth the followers of one leader come together and after it, as level = "request" has it'
+)
 
 
 @dataclass
@@ -96,6 +105,48 @@ class _Outcome:
     verdict: Verdict | None
 
 
+@dataclass
+class _Trial:
+    """What became of ticks [first, last), before it is written down.
+
+    Attributes
+    ----------
+    drawn : what came.
+    settled : per bundle the attempts that were made, and what each lane did.
+    fates, tallies : by the identity of a flow, what became of a leg that met a refusal, or that retries.
+    free : legs that cost nothing.
+    followed : by the identity of a pattern that follows another, how many of it were due.
+    """
+
+    first: int
+    last: int
+    drawn: list[Drawn]
+    tick_s: float
+    settled: list[tuple[_Bundle, list[Moving], dict[str, _Outcome]]] = field(default_factory=list)
+    fates: dict[int, Fate] = field(default_factory=dict)
+    tallies: dict[int, Tally] = field(default_factory=dict)
+    free: list[Moving] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def moved(self) -> list[Moving]:
+        """All legs' attempts: those that met a lane, and those that cost nothing."""
+        return [*(moving for _, tried, _ in self.settled for moving in tried), *self.free]
+
+    followed: dict[int, Counts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Where everything stood that a trial moves."""
+
+    levels: list[list[Floats]]
+    cohorts: dict[int, tuple[dict[int, Floats], tuple[int, ...], float]]
+    walkers: dict[int, tuple[object, ...]]
+    offered: list[float]
+    generators: list[Mapping[str, object]]
+
+
 class FlowLevel:
     """Moves all traffic of a scenario through its table and indexes. Its one verb is `advance`."""
 
@@ -127,6 +178,10 @@ class FlowLevel:
         self._cohorts: dict[int, Cohorts] = {}
         for pattern in self._patterns.all:
             self._cohorts |= self._set_out_cohorts(pattern)
+        self._fanout = Fanout(self._patterns.all, self._grid)
+        self._collections = ItemCollections(
+            self._patterns.all, resources[TABLE], collection_bytes(scenario, resources[TABLE]), scenario.seed
+        )
         self._warn_of_large_items()
 
     def _warn_of_large_items(self) -> None:
@@ -175,35 +230,201 @@ class FlowLevel:
     def _stretch(self, first: int, last: int) -> None:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
-        all_drawn = self._patterns.draw(edges_s)
-        for resource in self._resources.values():
-            resource.observed_s += float(edges_s[-1] - edges_s[0])
-        fates: dict[int, Fate] = {}
-        tallies: dict[int, Tally] = {}
-        by_flow = {id(leg.flow): leg for drawn in all_drawn for leg in drawn.legs}
-        came = {id(drawn.pattern): drawn for drawn in all_drawn}
-        for mark, walkers in self._walkers.items():
-            begun = came.get(mark)
-            none = np.zeros(last - first)
-            requests, whole = (none, none) if begun is None else (begun.requests, begun.whole)
-            by_flow |= {id(leg.flow): leg for leg in walkers.foresee(requests, requests if whole is None else whole)}
+        drawn = self._patterns.draw(edges_s)
+        if self._fanout.links or self._collections:
+            self._in_pieces(first, last, tick_s, drawn)
+        else:
+            self._accept(self._try(first, last, tick_s, drawn, {}))
+
+    def _try(
+        self, first: int, last: int, tick_s: float, drawn: list[Drawn], foreseen: Mapping[int, list[Moving]]
+    ) -> _Trial:
+        """Let the lanes serve a stretch. Nothing of it is written down yet, so that it can still be taken back.
+
+        ``foreseen``: the pages of walks, as far as they are known, by the identity of their pattern.
+        """
+        trial = _Trial(first, last, drawn, tick_s)
+        by_flow = {id(leg.flow): leg for one in drawn for leg in one.legs}
+        came = {id(one.pattern): one for one in drawn}
+        for mark in self._walkers:
+            pages = foreseen.get(mark)
+            pages = self._foresee(mark, came.get(mark), last - first) if pages is None else pages
+            by_flow |= {id(leg.flow): leg for leg in pages}
         for bundle in self._bundles:
             moving, owners = self._moving_in(bundle, by_flow, last - first)
             if moving:
-                fates |= self._settle(bundle, moving, owners, first, tick_s, tallies)
+                self._settle(bundle, moving, owners, trial)
             else:
                 bundle.rest(last - first, tick_s)
+        met = {id(moving.flow) for moving in trial.moved}
+        valid = [leg for one in drawn if not one.pattern.demand.invalid for leg in one.legs]
+        trial.free = [leg for leg in valid if id(leg.flow) not in met and leg.flow.leg.new_bytes]
+        return trial
+
+    def _foresee(self, mark: int, drawn: Drawn | None, ticks: int) -> list[Moving]:
+        """The pages of a pattern's walks in a stretch, if all are served."""
+        none = np.zeros(ticks)
+        requests, whole = (none, none) if drawn is None else (drawn.requests, drawn.whole)
+        return self._walkers[mark].foresee(requests, requests if whole is None else whole)
+
+    def _accept(self, trial: _Trial) -> None:
+        """Write down what became of a stretch."""
+        first, ticks = trial.first, trial.last - trial.first
+        for resource in self._resources.values():
+            end_s = min(trial.last * self._grid.tick_s, self._grid.duration_s)
+            resource.observed_s += end_s - first * self._grid.tick_s
+        for sentence in trial.warnings:
+            self._recorder.warn(sentence)
+        for bundle, tried, outcomes in trial.settled:
+            self._write_down(bundle, tried, outcomes, first, trial.fates)
+        for leg in trial.free:
+            leg.flow.resource.has_grown = True
+            leg.flow.resource.stored_bytes += leg.by_column * leg.flow.leg.new_bytes
+        came = {id(drawn.pattern): drawn for drawn in trial.drawn}
         for pattern in self._patterns.all:
             if id(pattern) in self._walkers:
-                self._account_walked(self._walkers[id(pattern)], came.get(id(pattern)), first, fates)
+                self._account_walked(self._walkers[id(pattern)], came.get(id(pattern)), first, trial.fates)
                 continue
-            mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
+            mine = [trial.tallies[id(flow)] for flow in pattern.flows if id(flow) in trial.tallies]
             drawn_here = came.get(id(pattern))
             if mine:
-                requests = np.zeros(last - first) if drawn_here is None else drawn_here.requests
-                self._account_retried(pattern, requests, mine, first, fates)
+                drawn_here = drawn_here or Drawn(pattern, np.zeros(ticks), [])
+                self._account_retried(drawn_here, mine, first, trial.fates)
             elif drawn_here is not None:
-                self._account(drawn_here, first, fates)
+                self._account(drawn_here, first, trial.fates)
+
+    # What follows other patterns (`sim.levels.fanout` says how), and collections that become full.
+
+    def _in_pieces(self, first: int, last: int, tick_s: float, drawn: list[Drawn]) -> None:
+        """Settle a stretch with what only its own course decides, in as long pieces as are right."""
+        at, height = first, last - first
+        while at < last:
+            self._collections.settle_down()
+            mark = self._mark()
+            end = min(at + height, last)
+            height = min(2 * height, last - first)
+            while True:
+                here = [one.ticks(at - first, end - first) for one in drawn]
+                trial, assumed = self._try_with_followers(at, end, tick_s, here, {})
+                found = self._leaders_served(trial)
+                wrong = first_difference(assumed, found)
+                right = end if wrong is None else min(end, at + wrong + self._fanout.lag)
+                if wrong is not None:
+                    height = max(self._fanout.lag, 1)
+                changed = self._collections.first_change(trial.moved, trial.fates)
+                if changed is not None:  # a collection is full, or has room again, from the next tick on
+                    right = min(right, at + changed + 1)
+                if right == end or end == at + 1:
+                    break
+                end = max(right, at + 1)
+                self._go_back(mark)
+            if wrong is not None:
+                self._recorder.warn(_SHARED_TICKS)
+            if right == at:
+                trial, found = self._balance_tick(at, tick_s, here, mark, assumed, found, trial)
+            self._collections.accept(trial.moved, trial.fates)
+            for link in self._fanout.links:
+                link.accept(at, found[id(link.leader)], trial.followed[id(link.pattern)])
+            self._accept(trial)
+            at = end
+
+    def _balance_tick(
+        self,
+        tick: int,
+        tick_s: float,
+        drawn: list[Drawn],
+        mark: _Mark,
+        assumed: dict[int, Floats],
+        found: dict[int, Floats],
+        trial: _Trial,
+    ) -> tuple[_Trial, dict[int, Floats]]:
+        """Find how many leaders are served in a tick that their followers share."""
+        before: tuple[dict[int, Floats], dict[int, Floats]] | None = None
+        for _ in range(_BALANCE_ROUNDS_MAX):
+            if self._fanout.are_alike(assumed, found):
+                break
+            better = nearer(assumed, found, before)
+            before = (assumed, found)
+            self._go_back(mark)
+            trial, assumed = self._try_with_followers(tick, tick + 1, tick_s, drawn, better)
+            found = self._leaders_served(trial)
+        return trial, found
+
+    def _try_with_followers(
+        self, first: int, last: int, tick_s: float, drawn: list[Drawn], assumed: Mapping[int, Floats]
+    ) -> tuple[_Trial, dict[int, Floats]]:
+        """Try a stretch with its followers, if of each leader so many are served as ``assumed``, or else all."""
+        came = {id(one.pattern): self._collections.turn_away(one) for one in drawn}
+        followed: dict[int, Counts] = {}
+        foreseen: dict[int, list[Moving]] = {}
+        leaders: dict[int, Floats] = {}
+        for link in self._fanout.links:
+            leader = id(link.leader)
+            if leader not in leaders:
+                if leader in self._walkers:
+                    foreseen[leader] = self._foresee(leader, came.get(leader), last - first)
+                    every = self._walkers[leader].progress.succeeded
+                else:
+                    every = _if_all_are_served(came.get(leader), link.leader, last - first)
+                leaders[leader] = assumed.get(leader, every)
+            sent = followed[id(link.pattern)] = link.come(first, leaders[leader])
+            drawn_after = self._patterns.draw_these(link.pattern, sent)
+            if drawn_after is not None:
+                came[id(link.pattern)] = self._collections.turn_away(drawn_after)
+        trial = self._try(first, last, tick_s, list(came.values()), foreseen)
+        trial.followed = followed
+        return trial, leaders
+
+    def _leaders_served(self, trial: _Trial) -> dict[int, Floats]:
+        """How many requests of each leader succeeded, per tick."""
+        came = {id(drawn.pattern): drawn for drawn in trial.drawn}
+        served = {}
+        for pattern in self._fanout.leaders:
+            if id(pattern) in self._walkers:
+                served[id(pattern)] = self._walkers[id(pattern)].progress.succeeded
+                continue
+            tallies = [trial.tallies[id(flow)] for flow in pattern.flows if id(flow) in trial.tallies]
+            drawn = came.get(id(pattern))
+            if pattern.demand.invalid or (drawn is None and not tallies):
+                served[id(pattern)] = np.zeros(trial.last - trial.first)
+                continue
+            if tallies:
+                passed = total_of([tally.succeeded for tally in tallies], (trial.last - trial.first,))
+            else:
+                assert drawn is not None, "either something came or something returned"
+                passed = drawn.tried - _throttled(drawn, trial.fates)
+            served[id(pattern)] = passed - grains(passed * pattern.demand.condition_fails)
+        return served
+
+    def _mark(self) -> _Mark:
+        """Where everything stands that a trial moves."""
+        followers = [link.pattern for link in self._fanout.links]
+        return _Mark(
+            [lane.levels() for resource in self._resources.values() for lane in resource.lanes.values()],
+            {key: cohorts.mark() for key, cohorts in self._cohorts.items()},
+            {key: walkers.mark() for key, walkers in self._walkers.items()},
+            [pattern.offered for pattern in followers],
+            [draws.bit_generator.state for draws in self._drawn_in_trials()],
+        )
+
+    def _drawn_in_trials(self) -> list[np.random.Generator]:
+        of_followers = [draws for link in self._fanout.links for draws in link.pattern.generators]
+        of_walks = [walkers.flows[0].draws for walkers in self._walkers.values()]
+        return [*of_followers, *of_walks, *self._collections.generators]
+
+    def _go_back(self, mark: _Mark) -> None:
+        lanes = [lane for resource in self._resources.values() for lane in resource.lanes.values()]
+        for lane, levels in zip(lanes, mark.levels, strict=True):
+            lane.restore(levels)
+        for key, cohorts in self._cohorts.items():
+            cohorts.restore(mark.cohorts[key])
+        for key, walkers in self._walkers.items():
+            walkers.restore(mark.walkers[key])
+        followers = [link.pattern for link in self._fanout.links]
+        for pattern, offered in zip(followers, mark.offered, strict=True):
+            pattern.offered = offered
+        for one, state in zip(self._drawn_in_trials(), mark.generators, strict=True):
+            one.bit_generator.state = state
 
     def _moving_in(
         self, bundle: _Bundle, drawn: Mapping[int, Moving], ticks: int
@@ -249,12 +470,14 @@ class FlowLevel:
             c.flow.dimension is bundle.dimension and c.flow.resource is bundle.home for c in self._cohorts.values()
         )
 
-    def _account_retried(
-        self, pattern: Pattern, requests: Counts, tallies: Sequence[Tally], first: int, fates: Mapping[int, Fate]
-    ) -> None:
+    def _account_retried(self, drawn: Drawn, tallies: Sequence[Tally], first: int, fates: Mapping[int, Fate]) -> None:
         """Requests, attempts and errors of a pattern whose attempts return."""
+        pattern, requests = drawn.pattern, drawn.requests
         record = self._recorder.traffic[pattern.demand.traffic.name]
         self._note_finish(pattern, first, requests)
+        if drawn.turned_away is not None:
+            record.add(first, attempts=drawn.turned_away)
+            record.fail(ErrorName.COLLECTION_SIZE, float(drawn.turned_away.sum()))
         shape = requests.shape
         succeeded = total_of([t.succeeded for t in tallies], shape)
         throttled = total_of([t.throttled for t in tallies], shape)
@@ -281,11 +504,10 @@ class FlowLevel:
         bundle: _Bundle,
         moving: list[Moving],
         owners: list[Pattern],
-        first: int,
-        tick_s: float,
-        tallies: dict[int, Tally],
-    ) -> dict[int, Fate]:
-        """Let lanes serve what is asked of them, write down what they did, and say what became of each leg that met a refusal."""
+        trial: _Trial,
+    ) -> None:
+        """Let lanes serve what is asked of them, and note what they did, and what became of each leg that met a refusal."""
+        first, tick_s = trial.first, trial.tick_s
         lane = bundle.lane
         blocked = self._blocked(lane, moving, owners)
         barred = self._barred(bundle, moving)
@@ -320,19 +542,19 @@ class FlowLevel:
             for walk in walks:
                 walk.begin_again()
             tried, outcomes = self._settle_together(
-                bundle, moving, owners, blocked, barred, first, tick_s, tallies, walks
+                bundle, moving, owners, blocked, barred, first, tick_s, trial.tallies, walks
             )
             fitting = _fitting(tried, blocked, barred)
         bundle.rest(len(moving[0].counts), tick_s, but=outcomes)
-        fates = self._fates(bundle, fitting, mix, outcomes)
+        fates = self._fates(bundle, fitting, mix, outcomes, trial.warnings)
         if fitting is not tried:
             for k, m in enumerate(tried):
                 never = np.zeros(m.counts.shape[1], dtype=bool) if blocked is None else blocked[k]
                 if never.any() or any(barred[k]):  # more than the emptiest bucket can ever hold: refused for ever
                     limit, other = self._blocking_limit(lane, m.units), fates.get(id(m.flow))
                     fates[id(m.flow)] = fate_with_blocked(m, never, limit, barred[k], other)
-        self._write_down(bundle, tried, outcomes, first, fates)
-        return fates
+        trial.settled.append((bundle, tried, outcomes))
+        trial.fates |= fates
 
     def _demands(self, bundle: _Bundle, moving: Sequence[Moving], mix: _Mix) -> dict[str, LaneDemand]:
         """What is asked of each lane, the home's first; of an index only where a write goes there."""
@@ -408,7 +630,12 @@ class FlowLevel:
         return done.attempts, outcomes
 
     def _fates(
-        self, bundle: _Bundle, moving: Sequence[Moving], mix: _Mix, outcomes: Mapping[str, _Outcome]
+        self,
+        bundle: _Bundle,
+        moving: Sequence[Moving],
+        mix: _Mix,
+        outcomes: Mapping[str, _Outcome],
+        warnings: list[str],
     ) -> dict[int, Fate]:
         """What became of each leg, by the identity of its flow; nothing where all was served."""
         if all(outcome.verdict is None for outcome in outcomes.values()):
@@ -418,7 +645,7 @@ class FlowLevel:
         if home.verdict is not None:
             by_cost = mix.costs is not None and not (mix.joint or mix.walks or mix.indexes or self._retries_in(bundle))
             if mix.costs is not None:
-                self._warn_of_mixed_costs(" (the cheaper before the dearer)" if by_cost else "")
+                warnings.append(_of_mixed_costs(" (the cheaper before the dearer)" if by_cost else ""))
             shares = refused_shares(home.verdict, home.reached.units, moving, by_cost=by_cost)
         at_index = {
             name: (outcome.verdict.columns, alike_shares(outcome.verdict, outcome.reached.units))
@@ -426,7 +653,7 @@ class FlowLevel:
             if name != bundle.home.name and outcome.verdict is not None
         }
         if mix.mixed & at_index.keys():
-            self._warn_of_mixed_costs("")
+            warnings.append(_of_mixed_costs(""))
         fates = {}
         for m, share in zip(moving, shares, strict=True):
             refusals = refusals_of(m.counts, home.verdict.columns, share) if home.verdict is not None else ()
@@ -437,12 +664,6 @@ class FlowLevel:
             if refusals or any(at_entries):
                 fates[id(m.flow)] = fate_of(m, refusals, at_entries)
         return fates
-
-    def _warn_of_mixed_costs(self, order: str) -> None:
-        self._recorder.warn(
-            "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
-            f'at this level{order}; level = "request" is exact'
-        )
 
     def _blocked(self, lane: Lane, moving: Sequence[Moving], owners: Sequence[Pattern]) -> list[Booleans] | None:
         """For each leg the partitions in which an attempt of it can never pass: it costs more than a bucket holds. None: there are none.
@@ -592,19 +813,22 @@ class FlowLevel:
             record.fail(ErrorName.VALIDATION, float(requests.sum()))
             return
         met = [(flow, fates[id(flow)]) for flow in pattern.flows if id(flow) in fates]
+        transaction = demand.traffic.operation in TRANSACTION_OPERATIONS
+        if drawn.turned_away is not None:
+            error = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.COLLECTION_SIZE
+            record.add(first, offered=drawn.turned_away, attempts=drawn.turned_away)
+            record.fail(error, float(drawn.turned_away.sum()))
+            requests = drawn.tried
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
             return
         events = total_of([fate.events for _, fate in met], requests.shape)
         refused = total_of([fate.refused for _, fate in met], requests.shape)
         items = pattern.flows[0].leg.items
-        if demand.joint is Joint.ALL and met:
-            throttled = requests * (1.0 - np.prod([fate.admitted**flow.leg.items for flow, fate in met], axis=0))
-        elif demand.joint is Joint.EACH and len(pattern.flows) > 1 and met:
-            throttled = nothing_served(drawn.legs, [fates.get(id(leg.flow)) for leg in drawn.legs])
-        else:
-            throttled = total_of([fate.nothing for _, fate in met], requests.shape)
-        throttled, events = grains(throttled), grains(events)  # so that sums are exact however the run is cut
+        throttled, events = (
+            _throttled(drawn, fates),
+            grains(events),
+        )  # whole grains: sums are exact however the run is cut
         passed = requests - throttled
         unmet = grains(passed * demand.condition_fails)
         record.add(
@@ -616,7 +840,6 @@ class FlowLevel:
             throttle_events=events,
             unmet=unmet,
         )
-        transaction = demand.traffic.operation in TRANSACTION_OPERATIONS
         failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK
         record.fail(failed_condition, float(unmet.sum()))
         if demand.joint is Joint.EACH:
@@ -658,7 +881,8 @@ class FlowLevel:
             error = throttling_error(pattern.flows[0].resource.mode, limit)
             record.fail(error, float(grains(progress.failed * share).sum()))
         count = pattern.demand.traffic.count
-        if count is not None and record.finished_s is None and pattern.offered >= count:
+        pattern.accounted += 0.0 if drawn is None else float(drawn.requests.sum())
+        if count is not None and record.finished_s is None and pattern.accounted >= count:
             came = np.zeros(shape) if drawn is None else np.asarray(drawn.requests, dtype=float)
             all_came = np.cumsum(came[::-1])[::-1] - came == 0  # nothing comes in later ticks
             ended = np.flatnonzero(all_came & (progress.under_way < _WALK_ENDED))
@@ -668,10 +892,40 @@ class FlowLevel:
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count
         record = self._recorder.traffic[pattern.demand.traffic.name]
-        if limit is not None and record.finished_s is None and pattern.offered >= limit:
+        pattern.accounted += float(requests.sum())
+        if limit is not None and record.finished_s is None and pattern.accounted >= limit:
             came = np.flatnonzero(requests)
             last = first + int(came[-1]) + 1 if len(came) else first
             record.finished_s = min(last * self._grid.tick_s, self._grid.duration_s)
+
+
+def _of_mixed_costs(order: str) -> str:
+    return (
+        "attempts of different cost met a dry bucket: consumed units are right, but which of them passed is approximate "
+        f'at this level{order}; level = "request" is exact'
+    )
+
+
+def _throttled(drawn: Drawn, fates: Mapping[int, Fate]) -> Floats:
+    """Requests of which nothing was served, per tick."""
+    flows = drawn.pattern.flows
+    met = [(flow, fates[id(flow)]) for flow in flows if id(flow) in fates]
+    joint = drawn.pattern.demand.joint
+    if joint is Joint.ALL and met:
+        lost = drawn.tried * (1.0 - np.prod([fate.admitted**flow.leg.items for flow, fate in met], axis=0))
+    elif joint is Joint.EACH and len(flows) > 1 and met:
+        lost = nothing_served(drawn.legs, [fates.get(id(leg.flow)) for leg in drawn.legs])
+    else:
+        lost = total_of([fate.nothing for _, fate in met], drawn.tried.shape)
+    return grains(lost)
+
+
+def _if_all_are_served(drawn: Drawn | None, pattern: Pattern, ticks: int) -> Floats:
+    """Requests of a leader that succeed if none is throttled, per tick."""
+    if drawn is None or pattern.demand.invalid:
+        return np.zeros(ticks)
+    requests = np.asarray(drawn.tried, dtype=float)
+    return requests - grains(requests * pattern.demand.condition_fails)
 
 
 def _fitting(

@@ -7,7 +7,7 @@ leg; other traffic is a count per tick, dealt out. What is drawn row by row come
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -38,9 +38,9 @@ class Pattern:
 
     Attributes
     ----------
-    integral : requests expected until a second of the run; None for a closed loop.
+    integral : requests expected until a second of the run; None for a closed loop, and for what follows another pattern.
     comes : whether anything is to come of it at all.
-    offered : requests drawn so far.
+    offered : requests drawn so far; ``accounted`` of which it is written down what became of them.
     """
 
     demand: Demand
@@ -49,18 +49,45 @@ class Pattern:
     integral: Integral | None
     comes: bool
     offered: float = 0.0
+    accounted: float = 0.0
+
+    @property
+    def generators(self) -> list[np.random.Generator]:
+        """Whatever its requests are drawn with."""
+        return [self.draws, *(g for flow in self.flows for g in (flow.draws, *(entry.draws for entry in flow.entries)))]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Requests of one pattern per tick of a stretch, and what its legs ask for."""
+    """Requests of one pattern per tick of a stretch, and what its legs ask for.
+
+    Attributes
+    ----------
+    whole : requests before a finite job was cut off within a tick, where its legs are not drawn here.
+    turned_away : requests that the service rejects for their item collection's size, whose items are not in the legs; None: none.
+    """
 
     pattern: Pattern
     requests: Counts
     legs: list[Moving]
-    whole: Counts | None = (
-        None  # requests before a finite job was cut off within a tick, where its legs are not drawn here
-    )
+    whole: Counts | None = None
+    turned_away: Floats | None = None
+
+    @property
+    def tried(self) -> Counts:
+        """Requests that reach the table's capacity."""
+        return self.requests if self.turned_away is None else self.requests - self.turned_away
+
+    def ticks(self, first: int, last: int) -> Drawn:
+        """The same for some of the ticks."""
+        if first == 0 and last == len(self.requests):
+            return self
+        legs = [
+            Moving.of(leg.flow, leg.counts[first:last], [cells[first:last] for cells in leg.entries])
+            for leg in self.legs
+        ]
+        whole = None if self.whole is None else self.whole[first:last]
+        return replace(self, requests=self.requests[first:last], legs=legs, whole=whole)
 
 
 class Patterns:
@@ -228,16 +255,25 @@ class Patterns:
         drawn = (self._draw(pattern, pattern.integral(edges_s)) for pattern in self.all if pattern.integral is not None)
         return [d for d in drawn if d is not None]
 
+    def draw_these(self, pattern: Pattern, requests: Ints) -> Drawn | None:
+        """The places of so many requests per tick that follow others; None where there are none."""
+        if not requests.any():
+            return None
+        _refuse_too_many(pattern.demand.traffic.name, float(requests.max()))
+        for flow in pattern.flows:
+            flow.place()
+        if pattern.demand.joint is Joint.WALK:
+            return self._to_count(pattern, requests, [])
+        dealt = zip(pattern.flows, _divide(pattern, requests), strict=True)
+        return self._to_count(pattern, requests, [Moving.of(flow, counts) for flow, counts in dealt])
+
     def _draw(self, pattern: Pattern, cumulative: Floats) -> Drawn | None:
         """Requests per tick, and items per tick and partition of each leg; None when nobody comes."""
         demand = pattern.demand
         expected = np.maximum(np.diff(cumulative), 0.0)
         if not expected.any():
             return None
-        if float(expected.max()) > _REQUESTS_PER_TICK_MAX:
-            message = f"{demand.traffic.name} asks for {float(expected.max()):.3g} requests in one tick; at most 1e12 can be counted"
-            hint = "a shorter tick, or a lower rate"
-            raise ScenarioError([Problem(source="scenario", path="tick", message=message, hint=hint)])
+        _refuse_too_many(demand.traffic.name, float(expected.max()))
         for flow in pattern.flows:
             flow.place()
         poisson = demand.traffic.arrivals is Arrivals.POISSON
@@ -256,12 +292,24 @@ class Patterns:
                     Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)
                 ]
             )
+        return self._to_count(pattern, requests, legs)
+
+    def _to_count(self, pattern: Pattern, requests: Counts, legs: list[Moving]) -> Drawn:
+        """Requests with the index entries of their items, up to the end of a finite job."""
+        limit = pattern.demand.traffic.count
         legs = [_with_entries(leg) for leg in legs]
         uncut = requests
-        if demand.traffic.count is not None and self._stops_at_count:
-            requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
+        if limit is not None and self._stops_at_count:
+            requests, legs = _stop_at_count(pattern, limit, requests, legs)
         pattern.offered += float(requests.sum())
-        return Drawn(pattern, requests, legs, uncut)
+        return Drawn(pattern, requests, legs, whole=uncut)
+
+
+def _refuse_too_many(name: str, requests: float) -> None:
+    if requests > _REQUESTS_PER_TICK_MAX:
+        message = f"{name} asks for {requests:.3g} requests in one tick; at most 1e12 can be counted"
+        hint = "a shorter tick, or a lower rate"
+        raise ScenarioError([Problem(source="scenario", path="tick", message=message, hint=hint)])
 
 
 def _poisson(flow: Flow, expected: Floats) -> Counts:

@@ -13,18 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.clients.base import ErrorKind
+from sim.clients.base import ErrorKind, error_kind
 from sim.clients.breaker import is_failure
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
 from sim.levels.books import ELSEWHERE, NO_TIME, PASSED, SERVED, Books
+from sim.levels.conflicts import Conflicts, Identities, may_conflict, takes_part
 from sim.levels.demand import Demand, Joint
+from sim.levels.itemcollections import ItemCollections, collection_bytes
 from sim.levels.laid import Laid
+from sim.levels.moving import Entry, Flow
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
 from sim.levels.randomness import generator
 from sim.levels.streams import Item, Request, Stream
 from sim.levels.walking import Walks
+from sim.limits import TOKEN_VALID_S
 from sim.names import TABLE, Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane, ClockedTotal
 from sim.partitions.resource import Resource
@@ -67,7 +71,21 @@ class RequestLevel:
             if stream.joint is Joint.WALK:
                 draws = generator(scenario.seed, stream.pattern.demand.traffic.name, "walks")
                 stream.walks = Walks(self._patterns, stream.pattern, draws)
-        self._loop = Loop(resources, recorder, self._streams, log)
+        by_name = {stream.pattern.demand.traffic.name: stream for stream in self._streams}
+        for stream in self._streams:
+            follows = stream.pattern.demand.traffic.follows
+            if follows is not None:
+                by_name[follows.traffic].lead(stream)
+        collections = ItemCollections(
+            self._patterns.all, resources[TABLE], collection_bytes(scenario, resources[TABLE]), scenario.seed
+        )
+        conflicts = Conflicts() if may_conflict(demands) else None
+        for stream in self._streams:
+            stream.changes_collections = any(flow in collections for flow in stream.pattern.flows)
+            stream.may_conflict = conflicts is not None and takes_part(stream.pattern.demand)
+            if stream.changes_collections or stream.may_conflict:
+                stream.take_care()
+        self._loop = Loop(resources, recorder, self._streams, log, collections=collections, conflicts=conflicts)
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
@@ -165,12 +183,21 @@ class Loop:
         recorder: Recorder,
         streams: Sequence[Stream],
         log: AttemptLog | None = None,
+        *,
+        collections: ItemCollections | None = None,
+        conflicts: Conflicts | None = None,
     ) -> None:
         self.streams = list(streams)
+        self._collections = collections
+        self._conflicts = conflicts
+        self._identities = {id(flow): Identities(flow) for s in streams if s.may_conflict for flow in s.pattern.flows}
         self._end_s = recorder.grid.duration_s
         self._heap: list[Event] = []
         self._count = 0
         self._counters: dict[tuple[str, Dimension], _Counter] = {}
+        again = [
+            (flow, _replay_of(flow), stream) for stream in streams if stream.replays for flow in stream.pattern.flows
+        ]
         for resource in resources.values():
             for dimension in Dimension:
                 own = [s for s in streams if s.resource is resource and s.dimension is dimension]
@@ -181,6 +208,8 @@ class Loop:
                     for entry in flow.entries
                     if entry.resource is resource and dimension is Dimension.WRITE
                 ]
+                if dimension is Dimension.READ:
+                    written = [(entry, stream) for _, entry, stream in again if entry.resource is resource]
                 if own or written:
                     books = Books(
                         resource, dimension, recorder, own, written, [n for n in resources if n != TABLE], log
@@ -213,6 +242,12 @@ class Loop:
                     entries.append((there, legs_in.setdefault(id(there), 0), entry.units, entry))
                     legs_in[id(there)] += 1
                 self._entries.append(entries)
+        self._replays: dict[int, tuple[Laid, int]] = {}
+        for flow, entry, stream in again:
+            reads = self._counters[entry.resource.name, Dimension.READ]
+            number = legs_in.setdefault(id(reads), 0)
+            legs_in[id(reads)] += 1
+            self._replays[stream.offset + stream.pattern.flows.index(flow)] = (entry, number)
         for stream in streams:
             for _ in range(stream.threads):
                 traffic = stream.pattern.demand.traffic
@@ -579,14 +614,18 @@ class Loop:
             if stream.remaining == 0:
                 return
             stream.remaining -= 1
+        self._ask(now_s, stream, request.client, thread=True)
+
+    def _ask(self, now_s: float, stream: Stream, client: int, *, thread: bool) -> None:
+        """A request that was not drawn beforehand comes: its place is drawn now."""
         if stream.walks is not None and not stream.pattern.demand.invalid:
-            self._set_out(now_s, stream, request.client, True)
+            self._set_out(now_s, stream, client, thread)
             return
         leg, number = stream.draw_cell()
         items = self._draw_items(stream, leg, number)
         entries = stream.draw_entries(leg) if items is None else ()
-        fresh = Request(stream, leg, number, items, now_s, request.client, entries)
-        fresh.thread = True
+        fresh = Request(stream, leg, number, items, now_s, client, entries)
+        fresh.thread = thread
         stream.unanswered += 1
         self._books_of(stream).asked(now_s, stream)
         if stream.pattern.demand.invalid:
@@ -636,6 +675,27 @@ class Loop:
         if asked.error is None and asked.last_s <= self._end_s:
             stream.record.walks.add(asked)
         return asked.last_s, asked.error
+
+    def _follow(self, now_s: float, leader: Request) -> None:
+        """What follows a served request comes, each pattern in its order."""
+        for followers in leader.stream.followers:
+            count = followers.due()
+            if count:
+                fresh = Request(followers.stream, count, 0, None, now_s, 0)  # stands for so many, until they come
+                self._push(now_s + followers.delay_s, self._come_after, fresh)
+
+    def _come_after(self, now_s: float, several: Request) -> None:
+        """Requests that follow another come at the table."""
+        stream = several.stream
+        traffic = stream.pattern.demand.traffic
+        if now_s < traffic.starts or now_s >= self._end_s or (traffic.ends is not None and now_s >= traffic.ends):
+            return
+        count = several.leg
+        if stream.remaining is not None:
+            count = min(count, stream.remaining)
+            stream.remaining -= count
+        for _ in range(count):
+            self._ask(now_s, stream, stream.pick_client(), thread=False)
 
     def _draw_items(self, stream: Stream, leg: int, number: int) -> list[Item] | None:
         if stream.joint is Joint.ONE_OF:
@@ -790,6 +850,16 @@ class Loop:
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
         latency_s = request.latency_s = stream.latencies.next()
+        if stream.changes_collections and self._is_beyond_collection(request):
+            self._books_of(stream).turned_away(now_s, stream, stream.too_large)
+            self._settle_answer(now_s, latency_s, request, ErrorKind.REJECTED, stream.too_large)
+            return
+        if request.applied is not None and now_s < request.first_s + TOKEN_VALID_S:
+            self._replay(now_s, latency_s, request, request.applied)
+            return
+        asked = self._items_of(request) if stream.replays else None
+        if stream.may_conflict and request.identities is None:
+            self._identify(request)
         if request.items is None:
             taken: list[tuple[ClockedLane, int, float, float]] = []
             item = (request.leg, request.number, request.entries)
@@ -798,11 +868,20 @@ class Loop:
             if lost:
                 _give_back(taken)
             limit = self._note_try(now_s, stream, request.leg, column, limit, answers, request.attempt, cancelled=lost)
+            if request.keys is not None and not lost:
+                self._write_to(request, 0, request.leg)
         else:
             tried = len(request.items)
             limit = self._attempt_items(now_s, request)
             self._books_of(stream).attempt_of_many(now_s, stream, tried, throttled=limit is not None)
+        if limit is None and stream.may_conflict:
+            conflict = self._meet(now_s, latency_s, request)
+            if conflict is not None:
+                self._settle_answer(now_s, latency_s, request, error_kind(conflict), conflict)
+                return
         if stream.timeout_s is not None and latency_s > stream.timeout_s:
+            if limit is None and asked is not None:
+                request.applied, request.applied_s = asked, now_s + latency_s
             self._settle_answer(now_s, stream.timeout_s, request, ErrorKind.TIMEOUT, ErrorName.TIMED_OUT)
         elif limit is not None:
             self._answered_later(now_s, latency_s, request, limit)
@@ -810,6 +889,85 @@ class Loop:
             self._settle_answer(now_s, latency_s, request, None, None)
         else:
             self._decide(now_s + latency_s, request, None, None)
+
+    def _replay(self, now_s: float, latency_s: float, request: Request, items: Sequence[Item]) -> None:
+        """A transaction that has been applied comes again with its token: its items are read, and that is all (F-TX-1)."""
+        stream = request.stream
+        books = self._books_of(stream)
+        if now_s < request.applied_s:  # still at work on the first
+            error = ErrorName.TRANSACTION_IN_PROGRESS
+            books.turned_away(now_s, stream, error)
+            self._settle_answer(now_s, latency_s, request, error_kind(error), error)
+            return
+        counter = self._counters[stream.resource.name, Dimension.READ]
+        taken: list[tuple[ClockedLane, int, float, float]] = []
+        tries = []
+        for leg, number, _ in items:
+            laid, entry = self._replays[stream.offset + leg]
+            column, _ = self._column(stream, counter, laid, number)
+            limit = counter.lane.admit(now_s, column, laid.units, laid.units)
+            if limit is None:
+                taken.append((counter.lane, column, laid.units, laid.units))
+            tries.append((entry, column, limit))
+        refused = next((limit for *_, limit in tries if limit is not None), None)
+        if refused is not None:
+            _give_back(taken)
+        for entry, column, limit in tries:
+            if limit is None and refused is not None:
+                counter.books.refused_elsewhere(now_s, entry, column, None, request.attempt)
+            else:
+                counter.books.attempted(now_s, entry, column, limit, request.attempt)
+        books.replayed(now_s, stream, throttled=refused is not None)
+        request.items = None if request.items is None else []  # nothing of it is left to be written
+        if stream.timeout_s is not None and latency_s > stream.timeout_s:
+            self._settle_answer(now_s, stream.timeout_s, request, ErrorKind.TIMEOUT, ErrorName.TIMED_OUT)
+        elif refused is not None:
+            self._answered_later(now_s, latency_s, request, refused)
+        else:
+            self._settle_answer(now_s, latency_s, request, None, None)
+
+    # What single items matter for: full collections, and transactions that meet.
+
+    def _items_of(self, request: Request) -> list[Item]:
+        """(leg, partition number, entries) of each item."""
+        return [(request.leg, request.number, request.entries)] if request.items is None else request.items
+
+    def _is_beyond_collection(self, request: Request) -> bool:
+        """Whether a request would add to a collection that has no room."""
+        stream, collections = request.stream, self._collections
+        assert collections is not None, "there are collections to change"
+        flows = stream.pattern.flows
+        items = self._items_of(request)
+        if request.keys is None:
+            request.keys = []
+            for leg, number, _ in items:
+                if request.keys and flows[leg].leg.together:
+                    request.keys.append(request.keys[0])
+                    continue
+                column, _ = self._column(stream, self._counter_of[stream.offset + leg], flows[leg], number)
+                request.keys.append(collections.draw(flows[leg], column, stream.chances.next()))
+        return any(collections.is_beyond(key, flows[leg]) for key, (leg, _, _) in zip(request.keys, items, strict=True))
+
+    def _write_to(self, request: Request, k: int, leg: int) -> None:
+        assert self._collections is not None, "there are collections to change"
+        assert request.keys is not None, "the items' collections are known"
+        self._collections.add(request.keys[k], request.stream.pattern.flows[leg])
+
+    def _meet(self, now_s: float, latency_s: float, request: Request) -> ErrorName | None:
+        """Whether a request that has its capacity meets another one that is at work on an item."""
+        assert self._conflicts is not None, "there is something to conflict with"
+        assert request.identities is not None, "its items are known"
+        operation = request.stream.pattern.demand.traffic.operation
+        return self._conflicts.meet(operation, request.identities, now_s, now_s + latency_s)
+
+    def _identify(self, request: Request) -> None:
+        """Find out which items a request is about."""
+        stream = request.stream
+        request.identities = []
+        for leg, number, _ in self._items_of(request):
+            flow = stream.pattern.flows[leg]
+            column, _ = self._column(stream, self._counter_of[stream.offset + leg], flow, number)
+            request.identities.append(self._identities[id(flow)].draw(column, stream.chances.next))
 
     def _again(self, now_s: float, request: Request) -> None:
         """`_send`, `_attempt` and `_decide` in one, for the retry of a single item whose client keeps nothing between attempts.
@@ -887,21 +1045,28 @@ class Loop:
         if cancelled:
             _give_back(whole)
         left = []
+        left_keys: list[int] = []
         last = None
-        for item, column, limit, answers, lost in tries:
+        for k, (item, column, limit, answers, lost) in enumerate(tries):
             told = self._note_try(
                 now_s, stream, item[0], column, limit, answers, request.attempt, cancelled=cancelled or lost
             )
             if told is not None:
                 left.append(item)
                 last = told
+                if request.keys is not None:
+                    left_keys.append(request.keys[k])
+            elif request.keys is not None and not cancelled:
+                self._write_to(request, k, item[0])
         if stream.joint is Joint.ALL or last is None:
             if last is None:
                 request.items = []
+                request.keys = None if request.keys is None else []
             return last
         if len(left) == len(request.items):
             return last
         request.items = left
+        request.keys = None if request.keys is None else left_keys
         request.partly = True
         return None
 
@@ -1019,8 +1184,10 @@ class Loop:
         is_met = not (fails and stream.chances.next() < fails)
         if is_met:
             self._books_of(stream).succeeded(now_s, stream)
+            if stream.followers:
+                self._follow(now_s, request)
         else:
-            self._books_of(stream).failed(stream, ErrorName.CONDITIONAL_CHECK)
+            self._books_of(stream).failed(stream, stream.failed_condition)
             self._books_of(stream).unmet(now_s, stream)
         self._books_of(stream).took(stream, now_s - request.first_s)
         return is_met
@@ -1051,6 +1218,12 @@ class Loop:
             # A thread that is turned away at once (an open breaker, an invalid request) takes the time of an answer before it asks again.
             pause_s = 0.0 if now_s > request.arrived_s else stream.latencies.next()
             self._push(now_s + pause_s, self._begin, request)
+
+
+def _replay_of(flow: Flow) -> Entry:
+    """What a leg of a transaction asks for when it comes again after it was applied."""
+    name = f"{flow.name}/again"
+    return Entry(name, flow.resource, Dimension.READ, flow.leg.replay_units, flow.make, flow.draws, 1.0, 0.0)
 
 
 def _give_back(taken: Sequence[tuple[ClockedLane, int, float, float]]) -> None:

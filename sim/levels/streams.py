@@ -22,11 +22,12 @@ from sim.levels.latencies import latency_law
 from sim.levels.patterns import Pattern
 from sim.levels.randomness import generator
 from sim.levels.walking import Branch, Walks
-from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, RetryMode, throttling_error
+from sim.names import TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Operation, RetryMode, throttling_error
 from sim.results.latency import TimeHistogram
 from sim.results.recorder import TrafficRecord
 
 _POOL = 4096
+_ALMOST = 1e-6  # of a request: what sums of rounded parts may lack of a whole one
 
 Item = tuple[int, int, tuple[int, ...]]  # leg, partition number, index partitions of its entries (-1: none)
 
@@ -59,17 +60,23 @@ class Request:
     first_s, arrived_s : when the first attempt was made, when the application asked.
     latency_s : seconds that the last attempt took.
     client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
+    applied : items of a transaction that was applied while its answer got lost, ``applied_s`` when it was done; None: nothing of the kind.
+    keys, identities : of each item the item collection (-1: none that is followed), and which item it is (None: one of many), once known.
     thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
     walk : the walk of pages of which this is the present page.
     """
 
     __slots__ = (
+        "applied",
+        "applied_s",
         "arrived_s",
         "attempt",
         "client",
         "entries",
         "first_s",
+        "identities",
         "items",
+        "keys",
         "last_cost",
         "latency_s",
         "leg",
@@ -106,6 +113,31 @@ class Request:
         self.thread = False
         self.partly = False
         self.walk: Branch | None = None
+        self.applied: list[Item] | None = None
+        self.applied_s = 0.0
+        self.keys: list[int] | None = None
+        self.identities: list[tuple[int, int] | None] | None = None
+
+
+class Followers:
+    """Requests of another pattern that come after each served one; what is left of a whole request is carried on."""
+
+    __slots__ = ("_left", "delay_s", "per", "stream")
+
+    def __init__(self, stream: Stream) -> None:
+        follows = stream.pattern.demand.traffic.follows
+        assert follows is not None, "a follower follows"
+        self.stream = stream
+        self.per = follows.per
+        self.delay_s = follows.delay
+        self._left = 0.0
+
+    def due(self) -> int:
+        """How many follow the next served request."""
+        self._left += self.per
+        count = int(self._left + _ALMOST)
+        self._left -= count
+        return count
 
 
 class Client:
@@ -139,6 +171,12 @@ class Stream:
     remaining : requests of a finite job that are still to come.
     walks : of a pattern whose requests walk from page to page.
     unanswered : requests without a final answer.
+    changes_collections : whether its writes add to item collections that have a limit, or take from them.
+    replays : whether a transaction may come again after it was applied, for its answer took too long.
+    may_conflict : whether it writes beside transactions, or is one.
+    too_large : what a full item collection is told as.
+    failed_condition : what a false condition is told as.
+    followers : what follows each of its served requests.
     given_up, took : of the present stretch, failed requests by error, and seconds from first attempt to final answer.
     """
 
@@ -198,11 +236,28 @@ class Stream:
         self.remaining = traffic.count
         self.threads = traffic.threads or 0
         self.unanswered = 0
+        transaction = traffic.operation in TRANSACTION_OPERATIONS
+        self.failed_condition = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.CONDITIONAL_CHECK
+        self.too_large = ErrorName.TRANSACTION_CANCELED if transaction else ErrorName.COLLECTION_SIZE
+        self.changes_collections = False
+        self.may_conflict = False
+        self.replays = traffic.operation is Operation.TRANSACT_WRITE_ITEMS and self.timeout_s is not None
         self.given_up: dict[ErrorName, int] = {}
         self.took: list[float] = []
         self.last_answer_s = 0.0
+        self.followers: list[Followers] = []
         self._cells: tuple[tuple[str, int], int, list[float]] | None = None
         self.walks: Walks | None = None
+
+    def lead(self, follower: Stream) -> None:
+        """Let another pattern's requests follow each served request of this one: none may then pass by the client."""
+        self.followers.append(Followers(follower))
+        self.take_care()
+
+    def take_care(self) -> None:
+        """Let each attempt go through its client, one by one."""
+        self.always_careful = True
+        self.is_plain = False
 
     def know_answers(self) -> None:
         """What a client is told by each limit."""

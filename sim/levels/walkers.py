@@ -157,6 +157,14 @@ class Walkers:
         """Walks that have pages left."""
         return float(self._walks.sum())
 
+    def mark(self) -> tuple[object, ...]:
+        """Where everything stands, to go back to with `restore`; nothing of it is changed in place."""
+        return (self._walks, self.admitted, self._mark, self._tracks, self._cells)
+
+    def restore(self, mark: tuple[object, ...]) -> None:
+        """Put everything back."""
+        self._walks, self.admitted, self._mark, self._tracks, self._cells = mark  # type: ignore[assignment]  # as `mark` gave it
+
     # A stretch.
 
     def foresee(self, requests: Counts, whole: Counts) -> list[Moving]:

@@ -80,7 +80,6 @@ NOT_YET: tuple[NotYet, ...] = (
         what="a closed loop (threads)",
         cure=f"{_OPEN_LOOP}, or {_REQUEST_LEVEL}",
     ),
-    NotYet(path="traffic[].follows", applies=_is_set, cure=_OPEN_LOOP),
     NotYet(
         path="traffic[].client.retry",
         level=Level.FLOW,
@@ -115,7 +114,6 @@ NOT_YET: tuple[NotYet, ...] = (
     ),
     NotYet(path="traffic[].page_delay", applies=_is_set, cure="leave it out"),
     NotYet(path="traffic[].cursor", applies=_is_set, cure="leave it out"),
-    NotYet(path="table.collection_bytes", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
     NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
