@@ -68,6 +68,7 @@ def test_a_collection_stops_growing_at_10_gb_and_the_others_go_on(level: str) ->
     assert [failure["error"] for failure in result["failures"]] == [TOO_LARGE]
     assert result["failures"][0]["count"] == traffic["w"]["failed"]
     assert traffic["w"]["in_flight"] <= 10
+    assert any("ItemCollectionSizeLimitExceededException" in sentence for sentence in result["explanation"])
     assert traffic["w"]["throttled"] == 0
     assert traffic["r"]["failed"] == traffic["u"]["failed"] == 0
     by_period = np.array(result["series"]["traffic"]["w"]["succeeded"])

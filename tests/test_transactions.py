@@ -84,6 +84,7 @@ def test_a_single_write_meets_a_transaction_and_a_read_does_not() -> None:
     assert failures(result)["TransactionConflictException"] == single["failed"]
     assert failures(result)["TransactionCanceledException"] == x["failed"] > 0.3 * x["offered"]
     assert result["traffic"]["read"]["failed"] == 0
+    assert any("TransactionConflictException" in sentence for sentence in result["explanation"])
 
 
 def test_a_single_write_meets_no_other_single_write() -> None:

@@ -18,8 +18,11 @@ import numpy as np
 
 from sim.keyspace.position import SORT_SPACE, TOP, Position
 from sim.levels.demand import Demand
+from sim.levels.latencies import latency_law
 from sim.levels.moving import Flow
+from sim.levels.patterns import Pattern
 from sim.names import BATCH_OPERATIONS, TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Operation
+from sim.results.recorder import TimeGrid
 
 FOLLOWED_MAX = 2**14  # partition keys of one access pattern
 _FORGET_ABOVE = 4096  # items at work that are kept before those that are done are dropped
@@ -40,6 +43,21 @@ def takes_part(demand: Demand) -> bool:
     return demand.traffic.operation in TRANSACTION_OPERATIONS or (
         demand.legs[0].dimension is Dimension.WRITE and demand.traffic.operation is not Operation.TTL_DELETE
     )
+
+
+def at_work(pattern: Pattern, grid: TimeGrid) -> float:
+    """How many transactions of a pattern are at work on its most asked item at a time, in the busiest tick, if none is refused."""
+    if pattern.demand.traffic.operation is not Operation.TRANSACT_WRITE_ITEMS or pattern.integral is None:
+        return 0.0
+    edges_s = np.minimum(np.arange(grid.ticks + 1) * grid.tick_s, grid.duration_s)
+    per_s = float((np.diff(pattern.integral(edges_s)) / np.diff(edges_s)).max())
+    latency_s = latency_law(pattern.demand, pattern.flows[0].resource.calibration).mean_s
+    shares = [
+        flow.leg.items * float(flow.spread.shares.max(initial=0.0))
+        for flow in pattern.flows
+        if flow.spread.sort.is_point and not flow.spread.sort.moving
+    ]
+    return per_s * latency_s * max(shares, default=0.0)
 
 
 class Identities:

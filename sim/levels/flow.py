@@ -17,6 +17,7 @@ from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
 from sim.levels.cohorts import Cohorts, Tally
+from sim.levels.conflicts import at_work
 from sim.levels.coupled import settle_coupled
 from sim.levels.demand import Demand, Joint
 from sim.levels.fanout import Fanout, first_difference, nearer
@@ -53,6 +54,7 @@ STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's
 _LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
 _WALK_ENDED = 0.5  # walks of a finite job that may be left when it is more likely than not that none is
 _BALANCE_ROUNDS_MAX = 8  # for a tick that followers share with their leaders; what is wrong then is carried on
+_AT_WORK_MAX = 0.01  # transactions at work on one item at a time, above which conflicts are worth a word
 _LARGE_ITEM_FRACTION = 0.1  # an attempt over this part of a bucket makes counts per tick a rough picture
 
 
@@ -183,6 +185,7 @@ class FlowLevel:
             self._patterns.all, resources[TABLE], collection_bytes(scenario, resources[TABLE]), scenario.seed
         )
         self._warn_of_large_items()
+        self._warn_of_conflicts()
 
     def _warn_of_large_items(self) -> None:
         for pattern in self._patterns.all:
@@ -208,6 +211,16 @@ class FlowLevel:
                     f"{walkers.pattern.demand.traffic.name}: the pages of one request cost {walkers.units_per_tick:,.4g} units within a "
                     f"tick, over a tenth of a bucket of {depth:g}; where they find it dry, counts per tick are a rough picture of which "
                     "requests are broken off, the request level is the exact one"
+                )
+
+    def _warn_of_conflicts(self) -> None:
+        for pattern in self._patterns.all:
+            busy = at_work(pattern, self._grid)
+            if busy > _AT_WORK_MAX:
+                self._recorder.warn(
+                    f"{pattern.demand.traffic.name}: {busy:,.3g} transactions are at work on one item at a time, so about "
+                    f"{busy / (1 + busy):.0%} of them would find it taken and fail with TransactionCanceledException; this level does not "
+                    'count them, level = "request" does'
                 )
 
     def roll_over(self, now_s: float) -> None:

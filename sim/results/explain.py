@@ -221,6 +221,19 @@ def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
             f"{every} of {who} failed with ValidationException: {item} is over DynamoDB's {ITEM_BYTES_MAX:,} bytes (400 KB); "
             "split the item, or keep its body in S3 and a pointer in the table"
         )
+    too_large = record.failures.get(ErrorName.COLLECTION_SIZE, 0.0)
+    if too_large >= 0.5:
+        yield (
+            f"{plural(too_large, 'write')} of {who} ({percent(too_large / offered)}) failed with "
+            "ItemCollectionSizeLimitExceededException: a local secondary index holds each item collection in one partition, and theirs is "
+            "at 10 GB; a global index instead, or more partition key values (a shard, a month), lets them go on"
+        )
+    met = record.failures.get(ErrorName.TRANSACTION_CONFLICT, 0.0)
+    if met >= 0.5:
+        yield (
+            f"{plural(met, 'write')} of {who} ({percent(met / offered)}) met a transaction at work on their item and failed with "
+            "TransactionConflictException; keep what everybody writes out of transactions"
+        )
     unmet = record.failures.get(ErrorName.CONDITIONAL_CHECK, 0.0)
     if unmet > 0:
         yield (
