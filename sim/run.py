@@ -110,7 +110,9 @@ def _simulate(
     start_capacity_control(env, scenario, resources, recorder)
     rollovers = sorted({at_s for spec in ordered for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
-        env.process(_roll_over(env, rollovers, level))
+        env.process(_call_at(env, rollovers, level.roll_over))
+    if level.wakes_s:
+        env.process(_call_at(env, level.wakes_s, level.wake))
     end = env.process(_move_traffic(env, grid, level, progress))
     env.run(until=end)
 
@@ -177,12 +179,12 @@ def _move_traffic(
         yield env.timeout(max(0.0, min(tick * grid.tick_s, grid.duration_s) - env.now))
 
 
-def _roll_over(
-    env: simpy.Environment, times_s: Sequence[float], level: FlowLevel | RequestLevel
+def _call_at(
+    env: simpy.Environment, times_s: Sequence[float], act: Callable[[float], None]
 ) -> Generator[simpy.Event, Any, None]:
     for at_s in times_s:
         yield env.timeout(at_s - env.now)
-        level.roll_over(float(env.now))
+        act(float(env.now))
 
 
 def make_resources(scenario: Scenario) -> dict[str, Resource]:

@@ -16,6 +16,7 @@ from sim.clients.quota import FluidQuota
 from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
+from sim.levels.caching import Caching
 from sim.levels.cohorts import Cohorts, Tally
 from sim.levels.coupled import settle_coupled
 from sim.levels.demand import Demand, Joint
@@ -38,7 +39,7 @@ from sim.levels.moving import (
 from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.levels.together import joint_groups, settle_together
 from sim.limits import TRANSACTION_ITEMS_MAX
-from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
+from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Mode, throttling_error
 from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
 from sim.partitions.lane import Lane, Verdict
@@ -113,6 +114,9 @@ class FlowLevel:
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
         self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names)
+        self._caching = (
+            None if scenario.dax is None else Caching(scenario, self._patterns.all, keyspace, recorder)
+        )
         self._bundles = [
             *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
             _Bundle(Dimension.WRITE, dict(resources)),
@@ -138,7 +142,18 @@ class FlowLevel:
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
+        self.wake(now_s)
         self._patterns.roll_over(now_s)
+
+    @property
+    def wakes_s(self) -> Sequence[float]:
+        """When `wake` is to be called: where what a cache leaves to the table changes."""
+        return () if self._caching is None else self._caching.edges_s[1:-1]
+
+    def wake(self, now_s: float) -> None:
+        """Lay what a cache leaves to the table where it lies from now on."""
+        if self._caching is not None:
+            self._caching.wake(now_s)
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
@@ -172,9 +187,12 @@ class FlowLevel:
         for pattern in self._patterns.all:
             mine = [tallies[id(flow)] for flow in pattern.flows if id(flow) in tallies]
             drawn_here = came.get(id(pattern))
+            if self._caching is not None and drawn_here is not None:
+                self._caching.account(drawn_here, first)
             if mine:
                 requests = np.zeros(last - first) if drawn_here is None else drawn_here.requests
-                self._account_retried(pattern, requests, mine, first, fates)
+                hits = None if drawn_here is None else drawn_here.hits
+                self._account_retried(pattern, requests, mine, first, fates, hits)
             elif drawn_here is not None:
                 self._account(drawn_here, first, fates)
 
@@ -223,7 +241,13 @@ class FlowLevel:
         )
 
     def _account_retried(
-        self, pattern: Pattern, requests: Counts, tallies: Sequence[Tally], first: int, fates: Mapping[int, Fate]
+        self,
+        pattern: Pattern,
+        requests: Counts,
+        tallies: Sequence[Tally],
+        first: int,
+        fates: Mapping[int, Fate],
+        hits: Counts | None,
     ) -> None:
         """Requests, attempts and errors of a pattern whose attempts return."""
         record = self._recorder.traffic[pattern.demand.traffic.name]
@@ -237,7 +261,7 @@ class FlowLevel:
             first,
             offered=np.asarray(requests, dtype=float),
             attempts=total_of([t.attempts for t in tallies], shape),
-            succeeded=succeeded - unmet,
+            succeeded=succeeded - unmet if hits is None else succeeded - unmet + hits,
             throttled=throttled,
             throttle_events=grains(total_of([fate.events for fate in met], shape)),
             unmet=unmet,
@@ -555,6 +579,9 @@ class FlowLevel:
             record.fail(ErrorName.VALIDATION, float(requests.sum()))
             return
         met = [(flow, fates[id(flow)]) for flow in pattern.flows if id(flow) in fates]
+        if drawn.hits is not None:
+            self._account_misses(drawn, first, [fate for _, fate in met], mode=pattern.flows[0].resource.mode)
+            return
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
             return
@@ -595,6 +622,48 @@ class FlowLevel:
             mode = pattern.flows[0].resource.mode
             error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
             record.fail(error, float(grains(throttled * share).sum()))
+
+    def _account_misses(self, drawn: Drawn, first: int, fates: Sequence[Fate], mode: Mode) -> None:
+        """The same for reads of whose items a cache answered some: what no node had is an attempt.
+
+        A batch is throttled when all that it asks of the table is refused, and fails when no node had anything of it either.
+        """
+        assert drawn.hits is not None, "there is a cache"
+        requests = np.asarray(drawn.requests, dtype=float)
+        items = drawn.pattern.flows[0].leg.items
+        asked = requests * items
+        missed = np.divide(asked - drawn.hits, asked, out=np.zeros(requests.shape), where=asked > 0)
+        refused = total_of([fate.refused for fate in fates], requests.shape)
+        events = grains(total_of([fate.events for fate in fates], requests.shape))
+        lost = np.divide(refused, asked, out=np.zeros(requests.shape), where=asked > 0)
+        if items == 1:
+            answered, failed = drawn.hits, grains(refused)
+            throttled = failed
+        else:
+            answered = grains(requests * (1.0 - missed) ** items)
+            throttled = grains(requests * ((1.0 - missed + lost) ** items - (1.0 - missed) ** items))
+            failed = grains(requests * lost**items)
+        record = self._recorder.traffic[drawn.pattern.demand.traffic.name]
+        record.add(
+            first,
+            offered=requests,
+            succeeded=requests - failed,
+            attempts=requests - answered,
+            throttled=throttled,
+            throttle_events=events,
+        )
+        if items > 1:
+            record.unprocessed += float((grains(refused) - failed * items).sum())
+        by_limit = {
+            limit: total_of(
+                [r.cells.sum(axis=1) for fate in fates for r in fate.refusals if r.limit is limit], requests.shape
+            )
+            for limit in Limit
+            if any(r.limit is limit for fate in fates for r in fate.refusals)
+        }
+        for limit, here in by_limit.items():
+            share = np.divide(here, events, out=np.zeros(requests.shape), where=events > 0)
+            record.fail(throttling_error(mode, limit), float((failed if len(by_limit) == 1 else grains(failed * share)).sum()))
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count

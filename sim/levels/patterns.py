@@ -40,6 +40,7 @@ class Pattern:
     integral : requests expected until a second of the run; None for a closed loop.
     comes : whether anything is to come of it at all.
     offered : requests drawn so far.
+    hit_draws : generator of the items that a cache answers; None where there is no cache whose misses are what the flows are.
     """
 
     demand: Demand
@@ -48,15 +49,17 @@ class Pattern:
     integral: Integral | None
     comes: bool
     offered: float = 0.0
+    hit_draws: np.random.Generator | None = None
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Requests of one pattern per tick of a stretch, and what its legs ask for."""
+    """Requests of one pattern per tick of a stretch, what its legs ask for, and how many items a cache answered."""
 
     pattern: Pattern
     requests: Counts
     legs: list[Moving]
+    hits: Counts | None = None
 
 
 class Patterns:
@@ -217,24 +220,35 @@ class Patterns:
         for flow in pattern.flows:
             flow.place()
         poisson = demand.traffic.arrivals is Arrivals.POISSON
+        hits: Counts | None = None
         if poisson and demand.joint is Joint.ONE_OF:
             counts = [_poisson(flow, expected) for flow in pattern.flows]
             legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, counts, strict=True)]
             requests = total_of([leg.by_tick for leg in legs], expected.shape)
+            if pattern.hit_draws is not None:
+                passes = sum(flow.fraction * flow.passes for flow in pattern.flows)
+                hits = pattern.hit_draws.poisson(expected * max(0.0, 1.0 - passes))
+                requests = requests + hits
         else:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
-            legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)]
+            divided = _divide(pattern, whole) if pattern.hit_draws is None else _divide_misses(pattern, whole)
+            legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, divided, strict=True)]
+            if pattern.hit_draws is not None:
+                hits = whole * pattern.flows[0].leg.items - total_of([leg.by_tick for leg in legs], whole.shape)
         legs = [_with_entries(leg) for leg in legs]
         if demand.traffic.count is not None and self._stops_at_count:
+            came = requests
             requests, legs = _stop_at_count(pattern, demand.traffic.count, requests, legs)
+            if hits is not None:
+                hits = hits * np.divide(requests, came, out=np.zeros(requests.shape), where=came > 0)
         pattern.offered += float(requests.sum())
-        return Drawn(pattern, requests, legs)
+        return Drawn(pattern, requests, legs, hits)
 
 
 def _poisson(flow: Flow, expected: Floats) -> Counts:
     """Items of a leg per tick and partition, where its requests are Poisson with ``expected`` per tick."""
-    row = flow.fraction * flow.shares
+    row = flow.fraction * flow.passes * flow.shares
     if expected.min() == expected.max():  # the same draws, without a matrix of equal rows
         return flow.draws.poisson(expected[0] * row, size=(len(expected), len(row)))
     return flow.draws.poisson(np.multiply.outer(expected, row))
@@ -285,6 +299,21 @@ def _divide(pattern: Pattern, requests: Ints) -> list[Counts]:
         else:
             counts.append(flow.draws.multinomial(requests * flow.leg.items, share))
     return counts
+
+
+def _divide_misses(pattern: Pattern, requests: Ints) -> list[Counts]:
+    """Whole requests per tick, of whose items a cache answers some: the others, dealt out to the partitions."""
+    flows = pattern.flows
+    assert pattern.hit_draws is not None, "there is a cache"
+    items = flows[0].leg.items
+    parts = [flow.fraction * flow.passes * flow.shares / max(float(flow.shares.sum()), 1e-300) for flow in flows]
+    if flows[0].leg.together:  # a batch under one partition key: its misses lie in one place
+        at = [flow.draws.multinomial(requests, flow.shares / flow.shares.sum()) * items for flow in flows]
+        return [flow.draws.binomial(n, flow.fraction * flow.passes) for flow, n in zip(flows, at, strict=True)]
+    cells = np.concatenate(parts)
+    answered = max(0.0, 1.0 - float(cells.sum()))
+    dealt = pattern.hit_draws.multinomial(requests * items, [*cells, answered])[:, :-1]
+    return list(np.split(dealt, len(flows), axis=1))
 
 
 def _stop_at_count(pattern: Pattern, limit: int, requests: Counts, legs: list[Moving]) -> tuple[Counts, list[Moving]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -19,10 +20,11 @@ from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
 from sim.levels.books import ELSEWHERE, NO_TIME, PASSED, SERVED, Books
 from sim.levels.demand import Demand, Joint
+from sim.levels.fronting import Front
 from sim.levels.laid import Laid
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
-from sim.levels.streams import Item, Request, Stream
+from sim.levels.streams import Item, Key, Request, Stream
 from sim.names import TABLE, Dimension, ErrorName, Limit
 from sim.partitions.clocked import ClockedLane, ClockedTotal
 from sim.partitions.resource import Resource
@@ -61,11 +63,22 @@ class RequestLevel:
             Stream(pattern, recorder.traffic[pattern.demand.traffic.name], scenario.seed, scenario.calibration)
             for pattern in self._patterns.all
         ]
-        self._loop = Loop(resources, recorder, self._streams, log)
+        self._front = None if scenario.dax is None else Front(scenario, self._streams, keyspace, recorder)
+        self._loop = Loop(resources, recorder, self._streams, log, self._front)
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
         self._patterns.roll_over(now_s)
+        if self._front is not None:
+            self._front.roll_over(now_s)
+
+    @property
+    def wakes_s(self) -> Sequence[float]:
+        """When `wake` is to be called: never, for caches are asked one by one."""
+        return ()
+
+    def wake(self, now_s: float) -> None:
+        """Nothing changes of itself."""
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
@@ -108,8 +121,12 @@ class RequestLevel:
             assert stream.pattern.integral is not None, "what is drawn has a rate"
             cumulative = stream.pattern.integral(edges_s)
             came = place(here, edges_s, cumulative, stream.moments, stream.deals, stream.entry_deals)
+            if self._front is not None:
+                came = replace(came, keys=self._front.with_keys(stream, came))
             arrived.append((stream, came))
         self._loop.run(first, edges_s, arrived)
+        if self._front is not None:
+            self._front.close(first, edges_s)
         if self._log is not None:
             self._log.flush()
 
@@ -159,7 +176,12 @@ class Loop:
         recorder: Recorder,
         streams: Sequence[Stream],
         log: AttemptLog | None = None,
+        front: Front | None = None,
     ) -> None:
+        self._front = front
+        for stream in streams:
+            if front is not None and front.knows_keys(stream):
+                stream.know_keys()
         self.streams = list(streams)
         self._end_s = recorder.grid.duration_s
         self._heap: list[Event] = []
@@ -277,6 +299,8 @@ class Loop:
             if stream.remaining is not None:
                 keep = np.sort(np.argsort(came.times_s, kind="stable")[: stream.remaining])
                 stream.remaining -= len(keep)
+            if self._front is not None:
+                self._front.asked(stream, came.times_s[keep])
             if stream.pattern.demand.invalid:
                 self._books_of(stream).invalid(stream, came.times_s[keep])
                 continue
@@ -546,6 +570,8 @@ class Loop:
         elif came.entries is not None:
             entries = self._numbered(leg, came.entries[row].tolist())
         request = Request(stream, leg - stream.offset, serving[column], items, now_s, stream.pick_client(), entries)
+        if came.keys is not None:
+            request.keys = came.keys[row]
         stream.unanswered += 1
         self._books_of(stream).asked(now_s, stream)
         self._send(now_s, request)
@@ -575,6 +601,10 @@ class Loop:
         entries = stream.draw_entries(leg) if items is None else ()
         fresh = Request(stream, leg, number, items, now_s, request.client, entries)
         fresh.thread = True
+        if self._front is not None:
+            cells = [(leg, number)] if items is None else [(k, at) for k, at, _ in items]
+            fresh.keys = self._front.keys_of(stream, cells, self._counter_of[stream.offset].column_of)
+            self._front.asked(stream, np.array([now_s]))
         stream.unanswered += 1
         self._books_of(stream).asked(now_s, stream)
         if stream.pattern.demand.invalid:
@@ -734,6 +764,9 @@ class Loop:
         stream = request.stream
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
+        if request.keys is not None and self._front is not None and self._front.answers(now_s, request):
+            self._settle_answer(now_s, self._front.latency_s(), request, None, None)
+            return
         latency_s = request.latency_s = stream.latencies.next()
         if request.items is None:
             taken: list[tuple[ClockedLane, int, float, float]] = []
@@ -743,6 +776,8 @@ class Loop:
             if lost:
                 _give_back(taken)
             limit = self._note_try(now_s, stream, request.leg, column, limit, answers, request.attempt, cancelled=lost)
+            if limit is None and request.keys is not None and self._front is not None:
+                self._front.done(now_s, request, request.leg, request.entries, request.keys[0])
         else:
             tried = len(request.items)
             limit = self._attempt_items(now_s, request)
@@ -831,15 +866,25 @@ class Loop:
         cancelled = stream.joint is Joint.ALL and any(lost for *_, lost in tries)
         if cancelled:
             _give_back(whole)
-        left = []
+        left: list[Item] = []
+        left_keys: list[Key] = []
+        served: list[int] = []
         last = None
-        for item, column, limit, answers, lost in tries:
+        for k, (item, column, limit, answers, lost) in enumerate(tries):
             told = self._note_try(
                 now_s, stream, item[0], column, limit, answers, request.attempt, cancelled=cancelled or lost
             )
             if told is not None:
                 left.append(item)
                 last = told
+                if request.keys is not None:
+                    left_keys.append(request.keys[k])
+            else:
+                served.append(k)
+        if request.keys is not None and self._front is not None and not cancelled:
+            for k in served:
+                leg, _, entries = request.items[k]
+                self._front.done(now_s, request, leg, entries, request.keys[k])
         if stream.joint is Joint.ALL or last is None:
             if last is None:
                 request.items = []
@@ -847,6 +892,8 @@ class Loop:
         if len(left) == len(request.items):
             return last
         request.items = left
+        if request.keys is not None:
+            request.keys = left_keys
         request.partly = True
         return None
 

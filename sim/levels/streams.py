@@ -27,6 +27,7 @@ from sim.results.recorder import TrafficRecord
 
 _POOL = 4096
 
+Key = tuple[int, int]  # number of an item, and of its partition key
 Item = tuple[int, int, tuple[int, ...]]  # leg, partition number, index partitions of its entries (-1: none)
 
 
@@ -59,6 +60,7 @@ class Request:
     latency_s : seconds that the last attempt took.
     client : which of the pattern's clients; ``last_cost`` what the last retry cost its quota.
     thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
+    keys : of each item that is still to be served, where a cache has to know; ``node`` of the cache that was asked last.
     """
 
     __slots__ = (
@@ -68,9 +70,11 @@ class Request:
         "entries",
         "first_s",
         "items",
+        "keys",
         "last_cost",
         "latency_s",
         "leg",
+        "node",
         "number",
         "partly",
         "resend",
@@ -102,6 +106,8 @@ class Request:
         self.last_cost = 0
         self.thread = False
         self.partly = False
+        self.keys: list[Key] | None = None
+        self.node = 0
 
 
 class Client:
@@ -196,6 +202,11 @@ class Stream:
         self.took: list[float] = []
         self.last_answer_s = 0.0
         self._cells: tuple[tuple[str, int], int, list[float]] | None = None
+
+    def know_keys(self) -> None:
+        """Each request carries its keys, for a cache to know."""
+        self.always_careful = True
+        self.is_plain = False
 
     def know_answers(self) -> None:
         """What a client is told by each limit."""

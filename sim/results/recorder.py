@@ -394,6 +394,56 @@ class TrafficRecord:
             self.failures[error] = self.failures.get(error, 0.0) + count
 
 
+@dataclass
+class CacheRecord:
+    """A DAX cluster, per period.
+
+    Attributes
+    ----------
+    requests : requests that went through the cluster.
+    item_reads, item_hits : items asked of the item cache, and those that it had.
+    query_reads, query_hits : Queries and Scans asked of the query cache, and those that it had the answer of.
+    stale_hits : hits, of both, on what had been written since it was fetched.
+    passed_through : read requests that no cache answers: strongly consistent and transactional ones.
+    refused : requests that the nodes had no room for.
+    """
+
+    grid: TimeGrid
+    requests: Floats = field(init=False)
+    item_reads: Floats = field(init=False)
+    item_hits: Floats = field(init=False)
+    query_reads: Floats = field(init=False)
+    query_hits: Floats = field(init=False)
+    stale_hits: Floats = field(init=False)
+    passed_through: Floats = field(init=False)
+    refused: Floats = field(init=False)
+
+    COLUMNS = (
+        "requests",
+        "item_reads",
+        "item_hits",
+        "query_reads",
+        "query_hits",
+        "stale_hits",
+        "passed_through",
+        "refused",
+    )
+
+    def __post_init__(self) -> None:
+        for name in self.COLUMNS:
+            setattr(self, name, np.zeros(self.grid.periods))
+
+    def add(self, first: int, **rows: Floats) -> None:
+        """Add rows per tick, by the names of the columns, from tick ``first`` on."""
+        period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
+        for name, amounts in rows.items():
+            getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+
+    def total(self, name: str) -> float:
+        """Sum of a column over the run."""
+        return float(getattr(self, name).sum())
+
+
 class Recorder:
     """All records of one run, by resource and by access pattern."""
 
@@ -401,6 +451,7 @@ class Recorder:
         self.grid = grid
         self.resources: Mapping[str, ResourceRecord] = {name: ResourceRecord(grid) for name in resources}
         self.traffic: Mapping[str, TrafficRecord] = {name: TrafficRecord(grid) for name in traffic}
+        self.dax: CacheRecord | None = None
         self.events: list[EventRow] = []
         self.keys: dict[tuple[str, int], KeyTally] = {}
         self.warnings: list[str] = []

@@ -1,0 +1,78 @@
+"""Which access patterns go through a DAX cluster, to which of its caches, and how much room there is. Both levels ask here."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from sim.levels.demand import Demand
+from sim.limits import DAX_NODES
+from sim.names import PAGED_OPERATIONS, READ_OPERATIONS, TRANSACTION_OPERATIONS, Operation
+from sim.scenario import Scenario, Traffic
+
+_LEAST_ENTRY_BYTES = 100  # an empty answer takes room too
+
+
+class Way(Enum):
+    """How the reads of a pattern meet the cluster."""
+
+    ITEM = "item cache"
+    QUERY = "query cache"
+    PASSED = "passed through"
+
+
+def goes_through(scenario: Scenario, traffic: Traffic) -> bool:
+    """Whether a pattern's requests go to the cluster first. Deletes by time to live are the service's own."""
+    return scenario.dax is not None and traffic.dax and traffic.operation is not Operation.TTL_DELETE
+
+
+def way_of(scenario: Scenario, demand: Demand) -> Way | None:
+    """How the reads of a pattern meet the cluster; None for writes, and for what goes to the table directly (F-DAX-1, F-DAX-2)."""
+    traffic, dax = demand.traffic, scenario.dax
+    if dax is None or not goes_through(scenario, traffic) or traffic.operation not in READ_OPERATIONS:
+        return None
+    if traffic.consistent or traffic.operation in TRANSACTION_OPERATIONS:
+        return Way.PASSED
+    if traffic.operation in PAGED_OPERATIONS:
+        return Way.QUERY if dax.query_ttl > 0 else Way.PASSED
+    return Way.ITEM
+
+
+def is_write(traffic: Traffic) -> bool:
+    """Whether the pattern writes."""
+    return traffic.operation not in READ_OPERATIONS
+
+
+def writes_through(scenario: Scenario, traffic: Traffic) -> bool:
+    """Whether a pattern's writes fill the item cache (F-DAX-3)."""
+    return scenario.dax is not None and scenario.dax.writes == "through" and goes_through(scenario, traffic)
+
+
+def room(scenario: Scenario) -> float:
+    """Room of each cache of a node, in the unit of `weight_of`: items where the scenario says how many, else bytes."""
+    assert scenario.dax is not None, "there is a cluster"
+    if scenario.dax.capacity_items is not None:
+        return float(scenario.dax.capacity_items)
+    memory, _ = DAX_NODES[scenario.dax.node_type]
+    return memory * scenario.calibration.dax_memory_fraction
+
+
+def weight_of(scenario: Scenario, demand: Demand) -> float:
+    """Room that one item, or one answer of a Query or Scan, takes."""
+    assert scenario.dax is not None, "there is a cluster"
+    items = 1.0 if demand.query is None else demand.query.returned
+    if scenario.dax.capacity_items is not None:
+        return max(1.0, items)
+    return max(float(_LEAST_ENTRY_BYTES), items * demand.traffic.item_bytes)
+
+
+def item_ttl_s(scenario: Scenario) -> float | None:
+    """How long an item is good; None for ever (F-DAX-1: an item TTL of 0)."""
+    assert scenario.dax is not None, "there is a cluster"
+    return scenario.dax.item_ttl or None
+
+
+def requests_per_s(scenario: Scenario) -> float:
+    """Requests per second that all nodes together carry (F-DAX-5)."""
+    assert scenario.dax is not None, "there is a cluster"
+    _, of_node = DAX_NODES[scenario.dax.node_type]
+    return scenario.dax.nodes * of_node * scenario.calibration.dax_node_throughput_factor
