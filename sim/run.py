@@ -15,6 +15,7 @@ from sim.errors import Problem, ScenarioError
 from sim.keyspace.building import KeySpace, KeySpec
 from sim.keyspace.cutting import Load
 from sim.keyspace.sizing import initial_partitions
+from sim.levels.cacheable import background_of
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
@@ -86,6 +87,8 @@ def _simulate(
 ) -> Result:
     grid = _grid(scenario)
     demands = [demand_of(scenario, traffic) for traffic in scenario.traffic]
+    behind = [background_of(scenario, traffic) for traffic in scenario.traffic]
+    demands += [demand_of(scenario, traffic) for traffic in behind if traffic is not None]
     resources = make_resources(scenario)
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
     specs = {leg.spec for d in demands for leg in d.legs if leg.spec is not None}

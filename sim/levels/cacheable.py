@@ -7,7 +7,7 @@ from enum import Enum
 from sim.levels.demand import Demand
 from sim.limits import DAX_NODES
 from sim.names import PAGED_OPERATIONS, READ_OPERATIONS, TRANSACTION_OPERATIONS, Operation
-from sim.scenario import Scenario, Traffic
+from sim.scenario import Client, Scenario, Traffic
 
 _LEAST_ENTRY_BYTES = 100  # an empty answer takes room too
 
@@ -35,6 +35,29 @@ def way_of(scenario: Scenario, demand: Demand) -> Way | None:
     if traffic.operation in PAGED_OPERATIONS:
         return Way.QUERY if dax.query_ttl > 0 else Way.PASSED
     return Way.ITEM
+
+
+def background_of(scenario: Scenario, traffic: Traffic) -> Traffic | None:
+    """The TransactGetItems that DAX makes in the background after each TransactWriteItems, to fill its item cache (F-DAX-3).
+
+    It is moved as a pattern of its own, of the same rate: after writes that were refused too, which the service spares itself.
+    """
+    if traffic.operation is not Operation.TRANSACT_WRITE_ITEMS or not writes_through(scenario, traffic):
+        return None
+    actions = traffic.actions and tuple(
+        action.model_copy(update={"operation": Operation.GET_ITEM, "touches": "all"}) for action in traffic.actions
+    )
+    changes = {
+        "name": f"{traffic.name} (DAX)",
+        "operation": Operation.TRANSACT_GET_ITEMS,
+        "actions": actions,
+        "touches": "all",
+        "was": {},
+        "condition_fails": 0.0,
+        "client": Client(),
+        "dax": False,
+    }
+    return traffic.model_copy(update=changes)
 
 
 def is_write(traffic: Traffic) -> bool:

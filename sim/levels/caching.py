@@ -25,16 +25,17 @@ from sim.levels.cacheable import (
     goes_through,
     is_write,
     item_ttl_s,
+    requests_per_s,
     room,
     way_of,
     weight_of,
     writes_through,
 )
 from sim.levels.fluidcache import FluidCache
-from sim.levels.moving import Flow
-from sim.levels.patterns import Drawn, Pattern
+from sim.levels.moving import Flow, Moving
+from sim.levels.patterns import Drawn, Pattern, total_of
 from sim.levels.randomness import generator
-from sim.names import TABLE, Operation
+from sim.names import TABLE, ErrorName, Operation
 from sim.partitions.bucket import grains
 from sim.results.recorder import CacheRecord, Recorder, TimeGrid
 from sim.scenario import Scenario
@@ -249,6 +250,31 @@ class Caching:
                     assert member.flow is not None, "reads go on as a flow"
                     member.flow.lay(begin_s, self._recorder)
 
+    def admit(self, drawn: list[Drawn], first: int, tick_s: float) -> list[Drawn]:
+        """Turn away what the nodes have no room for (F-DAX-5): of every pattern alike, as nobody asks again."""
+        mine = [d for d in drawn if goes_through(self._scenario, d.pattern.demand.traffic) and not d.pattern.demand.invalid]
+        if not mine:
+            return drawn
+        asked = total_of([d.requests for d in mine], mine[0].requests.shape)
+        room_here = requests_per_s(self._scenario) * tick_s
+        if float(asked.max()) <= room_here:
+            return drawn
+        kept = np.minimum(1.0, room_here / np.maximum(asked, 1e-300))
+        admitted = []
+        for one in drawn:
+            if not any(one is other for other in mine):
+                admitted.append(one)
+                continue
+            refused = grains(one.requests * (1.0 - kept))
+            record = self._recorder.traffic[one.pattern.demand.traffic.name]
+            record.add(first, offered=refused, spared=refused)
+            record.fail(ErrorName.THROTTLING, float(refused.sum()))
+            self.record.add(first, requests=refused, refused=refused)
+            hits = None if one.hits is None else grains(one.hits * kept)
+            legs = [_kept(leg, kept) for leg in one.legs]
+            admitted.append(Drawn(one.pattern, one.requests - refused, legs, hits))
+        return admitted
+
     def account(self, drawn: Drawn, first: int) -> None:
         """Write down what the cluster did with the requests of a stretch."""
         traffic = drawn.pattern.demand.traffic
@@ -312,6 +338,12 @@ class Caching:
             resource = pattern.demand.legs[0].resource
             families.append([*members, *_writers(patterns, resource, anywhere=scan)])
         return families
+
+
+def _kept(leg: Moving, share: Floats) -> Moving:
+    """A share of a leg's items of each tick, in whole grains, so that sums stay exact."""
+    part = share[:, None]
+    return Moving.of(leg.flow, grains(leg.counts * part), [grains(cells * part) for cells in leg.entries])
 
 
 def _writers(patterns: Sequence[Pattern], resource: str, *, anywhere: bool) -> list[_Member]:

@@ -172,6 +172,8 @@ class FlowLevel:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
         all_drawn = self._patterns.draw(edges_s)
+        if self._caching is not None:
+            all_drawn = self._caching.admit(all_drawn, first, tick_s)
         for resource in self._resources.values():
             resource.observed_s += float(edges_s[-1] - edges_s[0])
         fates: dict[int, Fate] = {}
@@ -266,6 +268,8 @@ class FlowLevel:
             throttle_events=grains(total_of([fate.events for fate in met], shape)),
             unmet=unmet,
         )
+        if hits is not None:
+            record.add(first, spared=np.asarray(hits, dtype=float))
         record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
         for tally in tallies:
             for error, counts in tally.failed.items():
@@ -637,10 +641,10 @@ class FlowLevel:
         events = grains(total_of([fate.events for fate in fates], requests.shape))
         lost = np.divide(refused, asked, out=np.zeros(requests.shape), where=asked > 0)
         if items == 1:
-            answered, failed = drawn.hits, grains(refused)
+            spared, failed = drawn.hits, grains(refused)
             throttled = failed
         else:
-            answered = grains(requests * (1.0 - missed) ** items)
+            spared = grains(requests * (1.0 - missed) ** items)
             throttled = grains(requests * ((1.0 - missed + lost) ** items - (1.0 - missed) ** items))
             failed = grains(requests * lost**items)
         record = self._recorder.traffic[drawn.pattern.demand.traffic.name]
@@ -648,9 +652,10 @@ class FlowLevel:
             first,
             offered=requests,
             succeeded=requests - failed,
-            attempts=requests - answered,
+            attempts=requests - spared,
             throttled=throttled,
             throttle_events=events,
+            spared=spared,
         )
         if items > 1:
             record.unprocessed += float((grains(refused) - failed * items).sum())

@@ -10,7 +10,17 @@ import numpy as np
 from sim.clients.dax import DaxCluster, Lookup
 from sim.keyspace.building import KeySpace, KeySpec
 from sim.keyspace.domain import Floats
-from sim.levels.cacheable import Way, goes_through, is_write, item_ttl_s, room, way_of, weight_of, writes_through
+from sim.levels.cacheable import (
+    Way,
+    goes_through,
+    is_write,
+    item_ttl_s,
+    requests_per_s,
+    room,
+    way_of,
+    weight_of,
+    writes_through,
+)
 from sim.levels.demand import Leg, Tie
 from sim.levels.identity import Keys
 from sim.levels.laid import Laid
@@ -19,8 +29,10 @@ from sim.levels.placing import Arrived
 from sim.levels.randomness import generator
 from sim.levels.streams import Key, Pool, Request, Stream
 from sim.names import Operation
-from sim.results.recorder import CacheRecord, Recorder
+from sim.results.recorder import CacheRecord, Recorder, TimeGrid
 from sim.scenario import Scenario
+
+_NEAR_FRACTION = 0.5  # of what the nodes carry: below that a tick never holds too much by chance
 
 
 class _Side:
@@ -61,6 +73,15 @@ class Front:
         self.record = recorder.dax = CacheRecord(recorder.grid)
         self._rows: dict[str, list[float]] = {name: [] for name in CacheRecord.COLUMNS}
         self._asked: dict[str, list[Floats]] = {"requests": [], "passed_through": []}
+        self._answered: dict[int, list[float]] = {id(stream): [] for stream in streams}
+        self._streams = list(streams)
+        tick_s = recorder.grid.tick_s
+        self._room_per_tick = max(1.0, requests_per_s(scenario) * tick_s)
+        self._tick_s = tick_s
+        self._tick, self._taken = -1, 0
+        self._may_refuse = _most_per_tick(streams, recorder.grid) > _NEAR_FRACTION * self._room_per_tick or any(
+            stream.threads for stream in streams
+        )
         self._sides: dict[int, _Side] = {}
         ways = {id(s): way_of(scenario, s.pattern.demand) for s in streams}
         indexes = {s.resource.name for s in streams if ways[id(s)] is Way.QUERY}
@@ -149,6 +170,25 @@ class Front:
             if side.way is Way.PASSED:
                 self._asked["passed_through"].append(times_s)
 
+    def goes_through(self, stream: Stream) -> bool:
+        """Whether each attempt of a pattern has to ask the nodes first: for an answer, or for room where there may be too little."""
+        return self.knows_keys(stream) or (self._may_refuse and self._sides[id(stream)].goes)
+
+    def has_room(self, now_s: float, request: Request) -> bool:
+        """Whether the nodes take one more request in this tick (F-DAX-5)."""
+        if not self._may_refuse or not self._sides[id(request.stream)].goes:
+            return True
+        tick = int(now_s / self._tick_s)
+        if tick != self._tick:
+            self._tick, self._taken = tick, 0
+        if self._taken + 1 > self._room_per_tick:
+            if request.attempt == 1:
+                self._rows["refused"].append(now_s)
+                self._answered[id(request.stream)].append(now_s)
+            return False
+        self._taken += 1
+        return True
+
     def latency_s(self) -> float:
         """How long a hit takes."""
         return self._latencies.next()
@@ -181,6 +221,8 @@ class Front:
             if request.items is not None:
                 request.items = [request.items[k] for k in missing]
                 request.partly = request.partly or bool(missing)
+        if not missing and first:
+            self._answered[id(stream)].append(now_s)
         return not missing
 
     def _question(self, stream: Stream, side: _Side, leg: int, key: Key) -> tuple[object, object]:
@@ -227,8 +269,19 @@ class Front:
                 columns[name] = np.bincount(place, minlength=ticks).astype(float)
         if columns:
             self.record.add(first, **columns)
+        for stream in self._streams:
+            if times := self._answered[id(stream)]:
+                place = np.clip(np.searchsorted(edges_s, times, side="right") - 1, 0, ticks - 1)
+                stream.record.add(first, spared=np.bincount(place, minlength=ticks).astype(float))
+                self._answered[id(stream)] = []
         self._rows = {name: [] for name in CacheRecord.COLUMNS}
         self._asked = {"requests": [], "passed_through": []}
+
+
+def _most_per_tick(streams: Sequence[Stream], grid: TimeGrid) -> float:
+    """Requests that the open loops expect in their busiest tick, as if all had it at once."""
+    edges_s = np.minimum(np.arange(grid.ticks + 1) * grid.tick_s, grid.duration_s)
+    return sum(float(np.diff(s.pattern.integral(edges_s)).max()) for s in streams if s.pattern.integral is not None)
 
 
 def _keys_of(keyspace: KeySpace, laid: Laid, spec: KeySpec | None) -> Keys:

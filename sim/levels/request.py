@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.clients.base import ErrorKind
+from sim.clients.base import ErrorKind, error_kind
 from sim.clients.breaker import is_failure
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
@@ -180,7 +180,7 @@ class Loop:
     ) -> None:
         self._front = front
         for stream in streams:
-            if front is not None and front.knows_keys(stream):
+            if front is not None and front.goes_through(stream):
                 stream.know_keys()
         self.streams = list(streams)
         self._end_s = recorder.grid.duration_s
@@ -764,7 +764,12 @@ class Loop:
         stream = request.stream
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
+        if self._front is not None and not self._front.has_room(now_s, request):
+            error = ErrorName.THROTTLING
+            self._settle_answer(now_s, self._front.latency_s(), request, error_kind(error), error)
+            return
         if request.keys is not None and self._front is not None and self._front.answers(now_s, request):
+            request.latency_s = None
             self._settle_answer(now_s, self._front.latency_s(), request, None, None)
             return
         latency_s = request.latency_s = stream.latencies.next()
@@ -939,7 +944,8 @@ class Loop:
                 if stream.quotas_are_full():
                     self._be_careful(stream, stream.always_careful)
             resent = bool(request.items) and self._resend(now_s, request)
-            if (resent and now_s <= self._end_s) or (not resent and self._succeed(now_s, request)):
+            answered = (resent and now_s <= self._end_s) or (not resent and self._succeed(now_s, request))
+            if answered and request.latency_s is not None:
                 self._books_of(stream).answered(now_s, stream, request.latency_s)
             return
         delay_s = stream.policy.delay_s(request.attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)

@@ -101,7 +101,7 @@ class Request:
         self.resend = 0
         self.first_s = now_s
         self.arrived_s = now_s
-        self.latency_s = 0.0
+        self.latency_s: float | None = 0.0
         self.client = client
         self.last_cost = 0
         self.thread = False

@@ -338,6 +338,7 @@ class TrafficRecord:
     answered : latencies of attempts that were served, by UTC minute; empty where the level cannot know.
     latency : seconds from the first attempt to the final answer; None where the level cannot know.
     limiter_wait : seconds that attempts waited in the client's own limiter; None where there is none.
+    spared : requests that a cache answered whole, or turned away, so that nothing of them came to the table.
     """
 
     grid: TimeGrid
@@ -346,6 +347,7 @@ class TrafficRecord:
     attempts: Floats = field(init=False)
     throttled: Floats = field(init=False)
     throttle_events: Floats = field(init=False)
+    spared: Floats = field(init=False)
     failures: dict[ErrorName, float] = field(default_factory=dict)
     unprocessed: float = 0.0
     finished_s: float | None = None
@@ -356,7 +358,7 @@ class TrafficRecord:
     _minutes: dict[str, Floats] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events", "unmet"):
+        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events", "unmet", "spared"):
             setattr(self, name, np.zeros(self.grid.periods))
         self.answered = MinuteTimes(self.grid.minutes)
         kept = () if self.grid.periods_are_minutes else _KEPT_BY_MINUTE
@@ -387,6 +389,11 @@ class TrafficRecord:
     def _add_minutes(self, name: str, first: int, amounts: Floats) -> None:
         minutes, starts = self.grid.minute_edges(first, first + len(amounts))
         self._minutes[name][minutes] += np.add.reduceat(amounts, starts)
+
+    @property
+    def came(self) -> Floats:
+        """Requests per period of which something came to the table, or was meant to."""
+        return np.maximum(self.offered - self.spared, 0.0)
 
     def fail(self, error: ErrorName, count: float) -> None:
         """Count requests that ended in an error."""

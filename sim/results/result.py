@@ -349,6 +349,7 @@ class Result(Outcome):
                 "units_p99": _number(query.units_p99),
             },
             "unprocessed": _number(record.unprocessed),
+            "answered_by_cache": _number(float(record.spared.sum())),
             "limiter_wait_ms": _percentiles_ms(record.limiter_wait),
             "latency_ms": {
                 **(_percentiles_ms(record.latency) or {"p50": None, "p99": None}),
