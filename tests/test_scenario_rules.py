@@ -504,7 +504,6 @@ AT_BOTH_LEVELS: list[dict[tuple[Any, ...], Any]] = [
 ]
 NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
     ({place("rate", PUT): ABSENT, place("follows", PUT): {"traffic": "get"}}, "traffic[0].follows"),
-    ({("dax",): {}}, "dax"),
     ({("table", "collection_bytes"): 5}, "table.collection_bytes"),
     ({place("scatter", QUERY): "user"}, "traffic[2].scatter"),
     ({place("segments", SCAN): 2}, "traffic[3].segments"),

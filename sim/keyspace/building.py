@@ -164,7 +164,10 @@ class KeySpace:
         """
         parts = parse_template(spec.sk) if spec.sk else ()
         roots = {self._root(name) for _, name in parse_template(spec.pk) if name}
-        text = "".join(literal + ("" if not name else "<>" if self._root(name) in roots else f"{{{name}}}") for literal, name in parts)
+        text = "".join(
+            literal + ("" if not name else "<>" if self._root(name) in roots else f"{{{name}}}")
+            for literal, name in parts
+        )
         return self.spread(KeySpec(text, None, spec.where), at_s)
 
     def _make(self, spec: KeySpec, at: datetime, at_s: float) -> Spread:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from sim.levels.demand import Demand
 from sim.limits import DAX_NODES
@@ -40,14 +41,17 @@ def way_of(scenario: Scenario, demand: Demand) -> Way | None:
 def background_of(scenario: Scenario, traffic: Traffic) -> Traffic | None:
     """The TransactGetItems that DAX makes in the background after each TransactWriteItems, to fill its item cache (F-DAX-3).
 
-    It is moved as a pattern of its own, of the same rate: after writes that were refused too, which the service spares itself.
+    It is moved as a pattern of its own, of the same rate: after writes that were refused too, which the service spares itself, and not for
+    closed loops, whose rate nobody knows before the run.
     """
     if traffic.operation is not Operation.TRANSACT_WRITE_ITEMS or not writes_through(scenario, traffic):
+        return None
+    if traffic.rate is None:  # a closed loop's rate comes out of the run
         return None
     actions = traffic.actions and tuple(
         action.model_copy(update={"operation": Operation.GET_ITEM, "touches": "all"}) for action in traffic.actions
     )
-    changes = {
+    changes: dict[str, Any] = {
         "name": f"{traffic.name} (DAX)",
         "operation": Operation.TRANSACT_GET_ITEMS,
         "actions": actions,

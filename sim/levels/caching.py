@@ -6,12 +6,14 @@ out ahead, from the patterns' rates, for the time between two edges; the edges a
 
 Approximations, beside Che's: keys of a class are within 5 % of each other's rate; what is not listed one by one is as many equally likely
 keys as would bring about its unevenness, or never asked twice where that is not known; sort keys hang on nothing but what the partition
-key says; misses lie within a collection as reads do; a refused write still counts as written.
+key says; misses lie within a collection as reads do; where the table refused misses since the last edge, it is taken to answer as many a
+second until the next one; a refused write still counts as written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -47,7 +49,7 @@ _EDGES_MAX = 4000
 _LATEST_STEP_S = 60.0
 _SUBSTEPS_MAX = 16
 _CLASSES_PER_OCTAVE = 8
-_MATERIAL = 0.01  # a change of the misses, as a part of them, from which on the traffic is laid anew
+_MATERIAL = 0.002  # a change of the misses, as a part of them, from which on the traffic is laid anew
 
 
 def population(spread: Spread) -> float:
@@ -69,7 +71,8 @@ class _Member:
     anywhere : it concerns all keys (a Scan, and what is written as a Scan sees it).
     flow : of a read, what its misses go on as; ``thin``: where they lie (None: where the reads do, ``base``), and ``lost`` what part of
         the reads they are, by class.
-    stale : share of the hits that are stale.
+    stale : share of the hits that are stale; ``served_per_s``: misses that the table has lately answered, where it
+        refused some (None: it refused none).
     """
 
     pattern: Pattern
@@ -85,6 +88,7 @@ class _Member:
     base: Spread | None = None
     lost: Floats | None = None
     stale: float = 0.0
+    served_per_s: float | None = None
 
 
 @dataclass(eq=False)
@@ -126,6 +130,7 @@ class _Store:
         self._groups = [list(members) for members in families]
         self._families: list[_Family] = []
         self._cache: FluidCache | None = None
+        self._before: FluidCache | None = None
 
     def roll_over(self, now_s: float) -> None:
         """Sort the keys into classes, anew where a clock has made others of them."""
@@ -136,7 +141,11 @@ class _Store:
             first = members[0]
             sorts = None if first.spec is None or first.anywhere else self._keyspace.sort_keys(first.spec, now_s)
             old = self._families[k] if self._families else None
-            if old is not None and old.sorts is sorts and all(a is b for a, b in zip(old.spreads, spreads, strict=True)):
+            if (
+                old is not None
+                and old.sorts is sorts
+                and all(a is b for a, b in zip(old.spreads, spreads, strict=True))
+            ):
                 made.append(old)
             else:
                 made.append(_family_of(members, spreads, sorts))
@@ -159,22 +168,7 @@ class _Store:
 
     def advance(self, begin_s: float, end_s: float) -> None:
         """Work out what the reads up to ``end_s`` find, and thin them."""
-        assert self._cache is not None, "the keys are in classes"
-        seconds = end_s - begin_s
-        steps = 1
-        if self.ttl_s is not None:
-            steps = min(_SUBSTEPS_MAX, max(1, int(np.ceil(seconds * _STEPS_PER_TTL / self.ttl_s - 1e-9))))
-        misses = asked = late = 0.0
-        for k in range(steps):
-            reads, through, around = self._rates(begin_s + seconds * k / steps, begin_s + seconds * (k + 1) / steps)
-            step = self._cache.step(seconds / steps, reads, through, around)
-            amount = reads * (seconds / steps)
-            misses = misses + step.misses
-            late = late + step.stale * (amount - step.misses)
-            asked = asked + amount
-        missing = np.divide(misses, asked, out=np.ones_like(asked), where=asked > 0)
-        hits = asked - misses
-        stale = np.divide(late, hits, out=np.zeros_like(asked), where=hits > 0)
+        missing, stale = self._pass(begin_s, end_s)
         begin = 0
         for family in self._families:
             part = slice(begin, begin + len(family.counts))
@@ -183,34 +177,66 @@ class _Store:
                 if member.reads:
                     _thin(family, member, missing[part], stale[part])
 
-    def _rates(self, begin_s: float, end_s: float) -> tuple[Floats, Floats, Floats]:
-        """Reads, writes through and writes around per second and item, by class, at one node."""
+    def correct(self, begin_s: float, end_s: float) -> None:
+        """Work the last time out anew, now that it is known how many of its misses the table has answered."""
+        self._cache = self._before
+        self._pass(begin_s, end_s)
+
+    def _pass(self, begin_s: float, end_s: float) -> tuple[Floats, Floats]:
+        """Share of the reads that find nothing, and share of the others that find what is stale, by class."""
+        assert self._cache is not None, "the keys are in classes"
+        self._before = copy(self._cache)  # steps replace what it holds
+        seconds = end_s - begin_s
+        steps = 1
+        if any(member.served_per_s is not None for family in self._families for member in family.members):
+            steps = _SUBSTEPS_MAX
+        elif self.ttl_s is not None:
+            steps = min(_SUBSTEPS_MAX, max(1, int(np.ceil(seconds * _STEPS_PER_TTL / self.ttl_s - 1e-9))))
+        none = np.zeros(sum(len(family.counts) for family in self._families))
+        misses, asked, late = none, none, none
+        for k in range(steps):
+            reads, filled, through, around = self._rates(
+                begin_s + seconds * k / steps, begin_s + seconds * (k + 1) / steps
+            )
+            step = self._cache.step(seconds / steps, reads, through, around, filled)
+            amount = reads * (seconds / steps)
+            misses = misses + step.misses
+            late = late + step.stale * (amount - step.misses)
+            asked = asked + amount
+        missing = np.divide(misses, asked, out=np.ones_like(asked), where=asked > 0)
+        hits = asked - misses
+        return missing, np.divide(late, hits, out=np.zeros_like(asked), where=hits > 0)
+
+    def _rates(self, begin_s: float, end_s: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Reads per second and item, the share of them that a miss is answered to, writes through and around; by class, at one node."""
+        assert self._cache is not None, "the keys are in classes"
         rows = []
+        cached, begin = self._cache.cached, 0
         for family in self._families:
-            rates = np.zeros((3, len(family.counts)))
+            rates = np.zeros((4, len(family.counts)))
             for member, share in zip(family.members, family.shares, strict=True):
-                kind = 0 if member.reads else 1 if member.through else 2
-                rates[kind] += share * (member.factor * _requests(member.pattern, begin_s, end_s) / (end_s - begin_s))
-            rates[0] /= self._nodes
+                kind = 0 if member.reads else 2 if member.through else 3
+                rate = share * (member.factor * _requests(member.pattern, begin_s, end_s) / (end_s - begin_s))
+                rates[kind] += rate
+                if member.reads:
+                    rates[1] += rate * _answered(family, rate, member, cached[begin : begin + len(share)])
+            rates[:2] /= self._nodes
             rows.append(rates)
-        reads, through, around = np.concatenate(rows, axis=1)
-        return reads, through, around
+            begin += len(family.counts)
+        reads, fills, through, around = np.concatenate(rows, axis=1)
+        return reads, np.divide(fills, reads, out=np.ones_like(reads), where=reads > 0), through, around
 
 
 class Caching:
     """The cluster in front of all patterns. It wakes at `edges_s`, before the traffic of the time that follows."""
 
-    def __init__(
-        self, scenario: Scenario, patterns: Sequence[Pattern], keyspace: KeySpace, recorder: Recorder
-    ) -> None:
+    def __init__(self, scenario: Scenario, patterns: Sequence[Pattern], keyspace: KeySpace, recorder: Recorder) -> None:
         assert scenario.dax is not None, "there is a cluster"
         self._scenario = scenario
         self._recorder = recorder
         self.record = recorder.dax = CacheRecord(recorder.grid)
         self._ways = {id(pattern): way_of(scenario, pattern.demand) for pattern in patterns}
-        self._cached = [
-            p for p in patterns if self._ways[id(p)] in (Way.ITEM, Way.QUERY) and not p.demand.invalid
-        ]
+        self._cached = [p for p in patterns if self._ways[id(p)] in (Way.ITEM, Way.QUERY) and not p.demand.invalid]
         self._members: dict[int, list[_Member]] = {id(p): [] for p in self._cached}
         stores = []
         items = self._item_families(patterns)
@@ -230,6 +256,7 @@ class Caching:
         }
         self.edges_s = _edges(recorder.grid, [store.ttl_s for store in stores], rollovers)
         self._next = 0
+        self._missed: dict[int, tuple[float, float]] = {}
         for pattern in self._cached:
             pattern.hit_draws = generator(scenario.seed, pattern.demand.traffic.name, "hits")
             for member in self._members[id(pattern)]:
@@ -242,6 +269,16 @@ class Caching:
         while self._next < len(self.edges_s) - 1 and self.edges_s[self._next] <= now_s + 1e-9:
             begin_s, end_s = self.edges_s[self._next : self._next + 2]
             self._next += 1
+            for pattern in self._cached:
+                missed, refused = self._missed.pop(id(pattern), (0.0, 0.0))
+                of_all = sum(_passing(member) for member in self._members[id(pattern)])
+                for member in self._members[id(pattern)]:
+                    part = _passing(member) / of_all if of_all else 1.0
+                    past_s = begin_s - self.edges_s[self._next - 2]
+                    member.served_per_s = (missed - refused) / past_s * part if refused else None
+            if any(member.served_per_s is not None for members in self._members.values() for member in members):
+                for store in self._stores:
+                    store.correct(self.edges_s[self._next - 2], begin_s)
             for store in self._stores:
                 store.roll_over(begin_s)
                 store.advance(begin_s, end_s)
@@ -252,7 +289,9 @@ class Caching:
 
     def admit(self, drawn: list[Drawn], first: int, tick_s: float) -> list[Drawn]:
         """Turn away what the nodes have no room for (F-DAX-5): of every pattern alike, as nobody asks again."""
-        mine = [d for d in drawn if goes_through(self._scenario, d.pattern.demand.traffic) and not d.pattern.demand.invalid]
+        mine = [
+            d for d in drawn if goes_through(self._scenario, d.pattern.demand.traffic) and not d.pattern.demand.invalid
+        ]
         if not mine:
             return drawn
         asked = total_of([d.requests for d in mine], mine[0].requests.shape)
@@ -292,6 +331,11 @@ class Caching:
             columns[f"{kind}_hits"] = hits
             columns["stale_hits"] = grains(hits * self._stale_share(drawn.pattern))
         self.record.add(first, **columns)
+
+    def note_refused(self, pattern: Pattern, missed: float, refused: float) -> None:
+        """The table refused some of the misses of a pattern: no node has those, so that the time until the next edge begins colder."""
+        before = self._missed.get(id(pattern), (0.0, 0.0))
+        self._missed[id(pattern)] = (before[0] + missed, before[1] + refused)
 
     def _stale_share(self, pattern: Pattern) -> float:
         """Share of a pattern's hits that are stale until the next edge."""
@@ -338,6 +382,19 @@ class Caching:
             resource = pattern.demand.legs[0].resource
             families.append([*members, *_writers(patterns, resource, anywhere=scan)])
         return families
+
+
+def _answered(family: _Family, rate: Floats, member: _Member, cached: Floats) -> float:
+    """Share of a member's misses that the table answers: all, or as many a second as before the edge."""
+    if member.served_per_s is None:
+        return 1.0
+    missing_per_s = float((family.counts * rate * (1.0 - cached)).sum())
+    return min(1.0, member.served_per_s / missing_per_s) if missing_per_s > 0 else 1.0
+
+
+def _passing(member: _Member) -> float:
+    """Misses of a member per request of its pattern."""
+    return member.factor * (1.0 if member.flow is None else member.flow.passes)
 
 
 def _kept(leg: Moving, share: Floats) -> Moving:
@@ -459,7 +516,9 @@ def _alike(mass: Floats) -> Ints:
     mark = np.zeros(mass.shape[1], dtype=np.uint64)
     for row in mass:
         with np.errstate(divide="ignore"):
-            octave = np.where(row > 0, np.rint(np.log2(row, where=row > 0, out=np.zeros_like(row)) * _CLASSES_PER_OCTAVE), 1e4)
+            octave = np.where(
+                row > 0, np.rint(np.log2(row, where=row > 0, out=np.zeros_like(row)) * _CLASSES_PER_OCTAVE), 1e4
+            )
         mark = mark * np.uint64(0x9E3779B97F4A7C15) + (octave + 100_000).astype(np.uint64)
     _, labels = np.unique(mark, return_inverse=True)
     return np.asarray(labels, dtype=np.int64)
@@ -474,8 +533,8 @@ def _sort_classes(sorts: Spread | None) -> tuple[Floats, Floats]:
     kept = (mass > 0) & (count > 0)
     count, mass = count[kept], mass[kept]
     labels = _alike(mass[None])
-    many = np.bincount(labels, weights=count)
-    return many, np.bincount(labels, weights=count * mass) / many
+    many = np.asarray(np.bincount(labels, weights=count), dtype=float)
+    return many, np.asarray(np.bincount(labels, weights=count * mass) / many, dtype=float)
 
 
 def _passed_on(old: _Family, new: _Family) -> Floats:

@@ -114,9 +114,7 @@ class FlowLevel:
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
         self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names)
-        self._caching = (
-            None if scenario.dax is None else Caching(scenario, self._patterns.all, keyspace, recorder)
-        )
+        self._caching = None if scenario.dax is None else Caching(scenario, self._patterns.all, keyspace, recorder)
         self._bundles = [
             *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
             _Bundle(Dimension.WRITE, dict(resources)),
@@ -640,6 +638,9 @@ class FlowLevel:
         refused = total_of([fate.refused for fate in fates], requests.shape)
         events = grains(total_of([fate.events for fate in fates], requests.shape))
         lost = np.divide(refused, asked, out=np.zeros(requests.shape), where=asked > 0)
+        if self._caching is not None:
+            missing = float((asked - drawn.hits).sum())
+            self._caching.note_refused(drawn.pattern, missing, float(grains(refused).sum()))
         if items == 1:
             spared, failed = drawn.hits, grains(refused)
             throttled = failed
@@ -668,7 +669,9 @@ class FlowLevel:
         }
         for limit, here in by_limit.items():
             share = np.divide(here, events, out=np.zeros(requests.shape), where=events > 0)
-            record.fail(throttling_error(mode, limit), float((failed if len(by_limit) == 1 else grains(failed * share)).sum()))
+            record.fail(
+                throttling_error(mode, limit), float((failed if len(by_limit) == 1 else grains(failed * share)).sum())
+            )
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count

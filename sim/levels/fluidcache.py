@@ -3,8 +3,8 @@
 One node, many items of each class, Poisson reads. An item that is not cached is fetched by the next read and is then good for the time to
 live; reads do not prolong it. Cohorts of what was fetched in the same step expire together, so that the wave that follows a cold start is
 seen. When a node is full it holds what was asked within a characteristic time T, the same for all items (Che's approximation): an item is
-cached at most with the probability ``1 - exp(-rate × T)``, and T is such that the node is just full. With both, the smaller one counts, which
-takes the two ways of leaving as if the rarer one did not happen. Until a node is full T is infinite.
+cached at most with the probability ``1 - exp(-rate × T)``, and T is such that the node is just full. Of the two ways of leaving, the one
+that leaves less cached counts, as if the other did not happen. Until a node is full T is infinite.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class FluidCache:
         other.characteristic_s = self.characteristic_s
         return other
 
-    def step(self, seconds: float, reads: Floats, through: Floats, around: Floats, filled: Floats | float = 1.0) -> Step:
+    def step(
+        self, seconds: float, reads: Floats, through: Floats, around: Floats, filled: Floats | float = 1.0
+    ) -> Step:
         """Let so many seconds pass.
 
         Parameters
@@ -129,7 +131,9 @@ class FluidCache:
         stays = part < 1.0
         self._alive = (self._alive - gone)[stays]
         self._fresh = self._fresh[stays]
-        self._born = np.stack((np.maximum(self._born[:, 0], np.minimum(limit, self._born[:, 1])), self._born[:, 1]), axis=1)[stays]
+        self._born = np.stack(
+            (np.maximum(self._born[:, 0], np.minimum(limit, self._born[:, 1])), self._born[:, 1]), axis=1
+        )[stays]
         return np.asarray(gone.sum(axis=0))
 
     def _most(self, full: Floats, rate: Floats) -> Floats:
@@ -156,7 +160,7 @@ class FluidCache:
         """Share of what is cached that has been written since, by class."""
         cached = self.cached
         fresh = (self._alive * self._fresh).sum(axis=0)
-        return 1.0 - np.divide(fresh, cached, out=np.ones_like(cached), where=cached > 0)
+        return np.asarray(1.0 - np.divide(fresh, cached, out=np.ones_like(cached), where=cached > 0))
 
     def _merge(self) -> None:
         """Where nothing expires all cohorts are one."""

@@ -59,9 +59,7 @@ class _Side:
 class Front:
     """The cluster, and what each pattern has to do with it."""
 
-    def __init__(
-        self, scenario: Scenario, streams: Sequence[Stream], keyspace: KeySpace, recorder: Recorder
-    ) -> None:
+    def __init__(self, scenario: Scenario, streams: Sequence[Stream], keyspace: KeySpace, recorder: Recorder) -> None:
         dax = scenario.dax
         assert dax is not None, "there is a cluster"
         capacity = room(scenario)
@@ -138,7 +136,9 @@ class Front:
             legs, columns = came.items[:, :, 0], came.items[:, :, 1]
         return self._drawn(stream, side, legs, columns)
 
-    def keys_of(self, stream: Stream, cells: Sequence[tuple[int, int]], column_of: Mapping[int, int]) -> list[Key] | None:
+    def keys_of(
+        self, stream: Stream, cells: Sequence[tuple[int, int]], column_of: Mapping[int, int]
+    ) -> list[Key] | None:
         """The keys of one request of a closed loop, given leg and partition number of each item."""
         side = self._sides[id(stream)]
         if side.draws is None:
@@ -158,7 +158,9 @@ class Front:
             mine = legs == leg
             if mine.any():
                 items[mine], owners[mine] = keys.draw(columns[mine], chance[mine], sort_chance[mine])
-        return [list(zip(*row, strict=True)) for row in zip(items.tolist(), owners.tolist(), strict=True)]
+        return [
+            list(zip(item.tolist(), owner.tolist(), strict=True)) for item, owner in zip(items, owners, strict=True)
+        ]
 
     # Requests.
 

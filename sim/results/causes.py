@@ -429,7 +429,11 @@ def _too_heavy(result: Outcome, b: Bottleneck) -> str:
 
 def _cache(result: Outcome) -> str:
     """The cure that is a cache: a new one, or more reads through the one that is there."""
-    return "a cache in front of the table (DAX)" if result.scenario.dax is None else "reads through the cache that is there (DAX)"
+    return (
+        "a cache in front of the table (DAX)"
+        if result.scenario.dax is None
+        else "reads through the cache that is there (DAX)"
+    )
 
 
 def _then(result: Outcome, b: Bottleneck, *, sharded: Sequence[LoadedKey] = ()) -> str:

@@ -255,7 +255,9 @@ def _cached(result: Outcome) -> Iterator[str]:
     ]
     not_helped = []
     if passed:
-        not_helped.append(f"{plural(passed, 'strongly consistent or transactional read')} passed through it to the table")
+        not_helped.append(
+            f"{plural(passed, 'strongly consistent or transactional read')} passed through it to the table"
+        )
     if any(lane.offered_units.any() for lane in (r.lanes[Dimension.WRITE] for r in result.resources.values())):
         not_helped.append("writes cost what they cost without it")
     if reads:
@@ -267,16 +269,17 @@ def _cached(result: Outcome) -> Iterator[str]:
         ttls = result.scenario.dax
         assert ttls is not None, "a cluster was simulated"
         yield (
-            f"{percent(stale / hits)} of what DAX answered had been written since it was cached: no query cache hears of a write, and no item cache "
-            f"of one that goes around it; a shorter time to live (item_ttl {clock(ttls.item_ttl) if ttls.item_ttl else 'none'}, "
+            f"{percent(stale / hits)} of what DAX answered had been written since it was cached: no query cache hears of a write, and no "
+            f"item cache of one that goes around it; a shorter time to live (item_ttl {clock(ttls.item_ttl) if ttls.item_ttl else 'none'}, "
             f"query_ttl {clock(ttls.query_ttl)}) means fewer stale answers and more reads of the table"
         )
     if refused >= 0.5:
         scenario = result.scenario
         assert scenario.dax is not None, "a cluster was simulated"
         yield (
-            f"the DAX nodes had no room for {plural(refused, 'request')} ({percent(refused / record.total('requests'))} of those that came to them), "
-            f"which failed with ThrottlingException before they reached the table: {plural(scenario.dax.nodes, 'node')} of {scenario.dax.node_type}; "
+            f"the DAX nodes had no room for {plural(refused, 'request')} ({percent(refused / record.total('requests'))} of those that came "
+            "to them), which failed with ThrottlingException before they reached the table: "
+            f"{plural(scenario.dax.nodes, 'node')} of {scenario.dax.node_type}; "
             "more nodes or a larger type would help (F-DAX-5 is measured, not promised: calibration dax_node_throughput_factor)"
         )
 

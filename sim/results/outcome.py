@@ -114,7 +114,7 @@ class Outcome:
         """Record of the base table."""
         return self.recorder.resources[TABLE]
 
-    @property
+    @cached_property
     def traffic(self) -> Mapping[str, TrafficRecord]:
         """Records by access pattern; what a cache does of itself is none."""
         return {traffic.name: self.recorder.traffic[traffic.name] for traffic in self.scenario.traffic}
