@@ -406,3 +406,13 @@ def test_a_longer_time_to_live_takes_more_load_away_and_leaves_more_of_it_stale(
     assert hits[0] > 0.95 > hits[2]
     assert list(hits) == sorted(hits, reverse=True)
     assert list(stale) == sorted(stale, reverse=True)
+
+
+def test_what_nobody_asks_for_any_more_makes_room_for_what_comes() -> None:
+    both = (reads(name="old", ends="2m", pk="OLD#{user}"), reads(name="new", starts="2m", rate=100, pk="NEW#{user}"))
+    for items in (500, 3000):
+        dax = {"item_ttl": 0, "capacity_items": items}
+        flow, request = (run(made(*both, level=level, dax=dax)).to_dict() for level in LEVELS)
+        for result in (flow, request):
+            assert sum(result["series"]["dax"]["item_hits"]) > 0
+        assert flow["dax"]["item_hit_fraction"] == pytest.approx(request["dax"]["item_hit_fraction"], abs=TWO_POINTS)

@@ -49,7 +49,11 @@ _EDGES_MAX = 4000
 _LATEST_STEP_S = 60.0
 _SUBSTEPS_MAX = 16
 _CLASSES_PER_OCTAVE = 8
-_MATERIAL = 0.002  # a change of the misses, as a part of them, from which on the traffic is laid anew
+# A change of the misses from which on they are laid anew: as a part of the reads, and of the misses.
+_MATERIAL = 0.002
+_MATERIAL_OF_MISSES = 0.01
+_CALM_TTLS = 3  # times to live after which a cold start, or a turn of the rates, is forgotten
+_CALM_CHANGE = 0.02  # of the rates from edge to edge
 
 
 def population(spread: Spread) -> float:
@@ -131,6 +135,8 @@ class _Store:
         self._families: list[_Family] = []
         self._cache: FluidCache | None = None
         self._before: FluidCache | None = None
+        self._rates_before: Floats | None = None
+        self._turned_s = 0.0
 
     def roll_over(self, now_s: float) -> None:
         """Sort the keys into classes, anew where a clock has made others of them."""
@@ -165,6 +171,7 @@ class _Store:
                 down, right = down + block.shape[0], right + block.shape[1]
             self._cache = self._cache.moved(counts, weights, rows)
         self._families = made
+        self._turned_s = now_s
 
     def advance(self, begin_s: float, end_s: float) -> None:
         """Work out what the reads up to ``end_s`` find, and thin them."""
@@ -190,7 +197,7 @@ class _Store:
         steps = 1
         if any(member.served_per_s is not None for family in self._families for member in family.members):
             steps = _SUBSTEPS_MAX
-        elif self.ttl_s is not None:
+        elif self.ttl_s is not None and not self._is_calm(begin_s, end_s):
             steps = min(_SUBSTEPS_MAX, max(1, int(np.ceil(seconds * _STEPS_PER_TTL / self.ttl_s - 1e-9))))
         none = np.zeros(sum(len(family.counts) for family in self._families))
         misses, asked, late = none, none, none
@@ -206,6 +213,16 @@ class _Store:
         missing = np.divide(misses, asked, out=np.ones_like(asked), where=asked > 0)
         hits = asked - misses
         return missing, np.divide(late, hits, out=np.zeros_like(asked), where=hits > 0)
+
+    def _is_calm(self, begin_s: float, end_s: float) -> bool:
+        """Whether the rates have been steady for so long that what is cached hangs on them alone; then longer steps do."""
+        assert self.ttl_s is not None, "for ever is never long enough"
+        reads, _, through, around = self._rates(begin_s, end_s)
+        rates = np.concatenate((reads, through, around))
+        before, self._rates_before = self._rates_before, rates
+        if before is None or len(before) != len(rates) or np.abs(rates - before).sum() > _CALM_CHANGE * before.sum():
+            self._turned_s = begin_s
+        return begin_s - self._turned_s >= _CALM_TTLS * self.ttl_s
 
     def _rates(self, begin_s: float, end_s: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Reads per second and item, the share of them that a miss is answered to, writes through and around; by class, at one node."""
@@ -576,7 +593,7 @@ def _thin(family: _Family, member: _Member, missing: Floats, stale: Floats) -> N
     lost = mass * missing
     if member.lost is not None and member.base is spread:
         change = float(np.abs(lost - member.lost).sum())
-        if change <= _MATERIAL * float(member.lost.sum()):
+        if change <= min(_MATERIAL, _MATERIAL_OF_MISSES * float(member.lost.sum())):
             return
     member.base, member.lost = spread, lost
     flow.passes = min(1.0, passes)

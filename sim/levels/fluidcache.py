@@ -15,7 +15,7 @@ import numpy as np
 
 from sim.keyspace.domain import Floats
 
-_HALVINGS = 60  # of the interval in which T lies
+_PRECISION = 1e-9  # of T
 _STEPS_PER_TTL = 4  # a step longer than this part of the time to live is taken as steady
 
 
@@ -141,10 +141,20 @@ class FluidCache:
         if float((self._room * full).sum()) <= self._capacity:
             self.characteristic_s = np.inf
             return np.ones_like(full)
+        asked = rate > 0
+        room = self._room * full
+        left = self._capacity - float(room[asked].sum())
+        if left >= 0:  # what nobody asks for any more holds the room that is left, until it is wanted
+            self.characteristic_s = np.inf
+            return np.where(asked, 1.0, full * (left / float(room[~asked].sum())))
         low, high = 0.0, 1.0 / max(float(rate.max()), 1e-300)
+        if np.isfinite(self.characteristic_s) and self.characteristic_s > 0:  # it has hardly moved since the last step
+            near = 0.9 * self.characteristic_s, 1.1 * self.characteristic_s
+            if self._taken(full, rate, near[0]) < self._capacity <= self._taken(full, rate, near[1]):
+                low, high = near
         while self._taken(full, rate, high) < self._capacity:
             low, high = high, 2.0 * high
-        for _ in range(_HALVINGS):
+        while high - low > _PRECISION * high:
             middle = (low + high) / 2
             if self._taken(full, rate, middle) < self._capacity:
                 low = middle
@@ -206,5 +216,7 @@ def _absent_at_most(rate: Floats, absent: Floats, most: Floats, seconds: float) 
 
 def _hazard(rate: Floats, time_s: float) -> Floats:
     """At which rate items leave a full cache whose characteristic time is ``time_s``: its inflow over what it holds of them."""
+    if not np.isfinite(time_s):
+        return np.zeros_like(rate)
     x = np.minimum(rate * time_s, 700.0)
     return np.asarray(np.where(x > 1e-8, rate / np.maximum(np.expm1(x), 1e-8), 1.0 / max(time_s, 1e-300)))
