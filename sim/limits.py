@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sim.names import Dimension
 
 # Sizes. F-UNIT-1: KB, MB and GB are binary.
@@ -59,6 +62,23 @@ ACCOUNT_QUOTA_WRITE_PER_S = 80_000  # F-PROV-1, provisioned tables only
 QUOTA_BURST_S = 1  # contract, [account]: an on-demand table's quota is a one-second bucket
 GSI_MAX = 20  # F-GSI-2
 LSI_MAX = 5  # F-LSI-1
+
+# DAX nodes: memory and requests per second of each type. F-DAX-5 (measured, second hand); the memory of the types that it leaves out is
+# that of their instances, and dax.t3.small's rate is a fifth of dax.r5.large's, as its baseline is (inferred).
+_GIB = 2**30
+DAX_NODES: Mapping[str, tuple[int, float]] = MappingProxyType(
+    {
+        "dax.t3.small": (2 * _GIB, 15_000.0),
+        "dax.r5.large": (16 * _GIB, 75_000.0),
+        "dax.r5.xlarge": (32 * _GIB, 150_000.0),
+        "dax.r5.2xlarge": (64 * _GIB, 300_000.0),
+        "dax.r5.4xlarge": (128 * _GIB, 600_000.0),
+        "dax.r5.8xlarge": (256 * _GIB, 1_000_000.0),
+        "dax.r5.12xlarge": (384 * _GIB, 1_000_000.0),
+        "dax.r5.16xlarge": (512 * _GIB, 1_000_000.0),
+        "dax.r5.24xlarge": (768 * _GIB, 1_000_000.0),
+    }
+)
 
 # On-demand and warm throughput.
 ON_DEMAND_INITIAL_READ_PER_S = 12_000  # F-OD-1

@@ -19,6 +19,7 @@ from sim.keyspace.counting import keys_of
 from sim.keyspace.cutting import Load
 from sim.keyspace.sizing import initial_partitions
 from sim.keyspace.spread import Spread, even
+from sim.levels.cacheable import background_of, warn_of_uncached
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.levels.request import RequestLevel
@@ -93,7 +94,10 @@ def _simulate(
     resources = make_resources(scenario)
     partitions = {name: len(resource.partitions) for name, resource in resources.items()}
     demands = [demand_of(scenario, traffic, partitions) for traffic in scenario.traffic]
+    behind = [background_of(scenario, traffic) for traffic in scenario.traffic]
+    demands += [demand_of(scenario, traffic, partitions) for traffic in behind if traffic is not None]
     recorder = Recorder(grid, list(resources), [d.traffic.name for d in demands])
+    warn_of_uncached(scenario, demands, recorder)
     specs = {spec for d in demands for leg in d.legs for spec in leg.specs}
     specs |= {tie.spec for d in demands for leg in d.legs for tie in leg.ties}
     collections = KeySpec(scenario.table.pk, scenario.table.sk)
@@ -124,7 +128,9 @@ def _simulate(
     start_capacity_control(env, scenario, resources, recorder)
     rollovers = sorted({at_s for spec in ordered for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
-        env.process(_roll_over(env, rollovers, level))
+        env.process(_call_at(env, rollovers, level.roll_over))
+    if level.wakes_s:
+        env.process(_call_at(env, level.wakes_s, level.wake))
     end = env.process(_move_traffic(env, grid, level, progress))
     env.run(until=end)
 
@@ -192,12 +198,12 @@ def _move_traffic(
         yield env.timeout(max(0.0, min(tick * grid.tick_s, grid.duration_s) - env.now))
 
 
-def _roll_over(
-    env: simpy.Environment, times_s: Sequence[float], level: FlowLevel | RequestLevel
+def _call_at(
+    env: simpy.Environment, times_s: Sequence[float], act: Callable[[float], None]
 ) -> Generator[simpy.Event, Any, None]:
     for at_s in times_s:
         yield env.timeout(at_s - env.now)
-        level.roll_over(float(env.now))
+        act(float(env.now))
 
 
 def make_resources(scenario: Scenario) -> dict[str, Resource]:

@@ -355,7 +355,17 @@ def utilisation(seen: Seen, dimension: str) -> float:
     return seen.table(f"consumed_{dimension}_units") / given
 
 
+def hit_ratio(seen: Seen) -> float:
+    """Share of the reads asked of a cache that it answered."""
+    cache = seen.series["dax"]
+    hits, reads = (
+        sum(sum(cache[f"{kind}_{what}"][seen.window]) for kind in ("item", "query")) for what in ("hits", "reads")
+    )
+    return _ratio(hits, reads)
+
+
 METRICS: Mapping[str, Callable[[Seen], Any]] = {
+    "hit_ratio": hit_ratio,
     "throttled_fraction": lambda seen: _ratio(seen.traffic("throttled"), seen.traffic("attempts")),
     "throttled_item_fraction": lambda seen: _ratio(
         seen.traffic("throttle_events"), seen.traffic("offered", per_item=True)

@@ -188,6 +188,15 @@ def scenario_documents(draw: st.DrawFn) -> Document:
         "calibration": draw(st.sampled_from(["observed", {"base": "default", "split_delay_s": 60}])),
         "cost": {"free_tier": True},
         "alarm": draw(st.lists(alarms(table), max_size=3)),
+        "dax": draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"nodes": 3, "item_ttl": "7s", "capacity_items": 5},
+                    {"nodes": 2, "item_ttl": 0, "query_ttl": "500ms", "writes": "around"},
+                ]
+            )
+        ),
     }
     if len(names) > 1 and draw(st.booleans()):
         last = document["traffic"][-1]

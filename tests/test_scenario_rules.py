@@ -504,7 +504,6 @@ AT_BOTH_LEVELS: list[dict[tuple[Any, ...], Any]] = [
     {place("client", PUT): {"delays": ["50ms", "1s"]}},
 ]
 NOT_SIMULATED: list[tuple[dict[tuple[Any, ...], Any], str]] = [
-    ({("dax",): {}}, "dax"),
     ({place("page_delay", QUERY): "1s"}, "traffic[2].page_delay"),
     ({place("cursor", QUERY): {"ttl": "1h"}}, "traffic[2].cursor"),
 ]

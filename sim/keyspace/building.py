@@ -158,6 +158,19 @@ class KeySpace:
             self._spreads[spec] = (epoch, made)
         return self._spreads[spec][1]
 
+    def sort_keys(self, spec: KeySpec, at_s: float) -> Spread:
+        """The sort keys under one partition key as a spread of their own: how likely each is, told apart by position.
+
+        What follows from the partition key is the same for all of its items and does not tell them apart.
+        """
+        parts = parse_template(spec.sk) if spec.sk else ()
+        roots = {self._root(name) for _, name in parse_template(spec.pk) if name}
+        text = "".join(
+            literal + ("" if not name else "<>" if self._root(name) in roots else f"{{{name}}}")
+            for literal, name in parts
+        )
+        return self.spread(KeySpec(text, None, spec.where), at_s)
+
     def _make(self, spec: KeySpec, at: datetime, at_s: float) -> Spread:
         fixed = dict(spec.where)
         pk_parts = parse_template(spec.pk)

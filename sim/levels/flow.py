@@ -16,6 +16,7 @@ from sim.clients.quota import FluidQuota
 from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
+from sim.levels.caching import Caching
 from sim.levels.cohorts import Cohorts, Tally
 from sim.levels.conflicts import at_work
 from sim.levels.coupled import settle_coupled
@@ -42,7 +43,7 @@ from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.levels.together import joint_groups, settle_together
 from sim.levels.walkers import Walkers
 from sim.limits import TRANSACTION_ITEMS_MAX
-from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
+from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Mode, throttling_error
 from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
 from sim.partitions.lane import Lane, Verdict
@@ -168,6 +169,7 @@ class FlowLevel:
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
         self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names)
+        self._caching = None if scenario.dax is None else Caching(scenario, self._patterns.all, keyspace, recorder)
         self._bundles = [
             *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
             _Bundle(Dimension.WRITE, dict(resources)),
@@ -225,7 +227,18 @@ class FlowLevel:
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
+        self.wake(now_s)
         self._patterns.roll_over(now_s)
+
+    @property
+    def wakes_s(self) -> Sequence[float]:
+        """When `wake` is to be called: where what a cache leaves to the table changes."""
+        return () if self._caching is None else self._caching.edges_s[1:-1]
+
+    def wake(self, now_s: float) -> None:
+        """Lay what a cache leaves to the table where it lies from now on."""
+        if self._caching is not None:
+            self._caching.wake(now_s)
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
@@ -244,6 +257,8 @@ class FlowLevel:
         edges_s = np.minimum(np.arange(first, last + 1) * self._grid.tick_s, self._grid.duration_s)
         tick_s = self._grid.tick_s if last - first > 1 else float(edges_s[1] - edges_s[0])
         drawn = self._patterns.draw(edges_s)
+        if self._caching is not None:
+            drawn = self._caching.admit(drawn, first, tick_s)
         if self._fanout.links or self._collections:
             self._in_pieces(first, last, tick_s, drawn)
         else:
@@ -295,11 +310,13 @@ class FlowLevel:
             leg.flow.resource.stored_bytes += leg.by_column * leg.flow.leg.new_bytes
         came = {id(drawn.pattern): drawn for drawn in trial.drawn}
         for pattern in self._patterns.all:
+            drawn_here = came.get(id(pattern))
+            if self._caching is not None and drawn_here is not None:
+                self._caching.account(drawn_here, first)
             if id(pattern) in self._walkers:
-                self._account_walked(self._walkers[id(pattern)], came.get(id(pattern)), first, trial.fates)
+                self._account_walked(self._walkers[id(pattern)], drawn_here, first, trial.fates)
                 continue
             mine = [trial.tallies[id(flow)] for flow in pattern.flows if id(flow) in trial.tallies]
-            drawn_here = came.get(id(pattern))
             if mine:
                 drawn_here = drawn_here or Drawn(pattern, np.zeros(ticks), [])
                 self._account_retried(drawn_here, mine, first, trial.fates)
@@ -485,7 +502,7 @@ class FlowLevel:
 
     def _account_retried(self, drawn: Drawn, tallies: Sequence[Tally], first: int, fates: Mapping[int, Fate]) -> None:
         """Requests, attempts and errors of a pattern whose attempts return."""
-        pattern, requests = drawn.pattern, drawn.requests
+        pattern, requests, hits = drawn.pattern, drawn.requests, drawn.hits
         record = self._recorder.traffic[pattern.demand.traffic.name]
         self._note_finish(pattern, first, requests)
         if drawn.turned_away is not None:
@@ -500,11 +517,13 @@ class FlowLevel:
             first,
             offered=np.asarray(requests, dtype=float),
             attempts=total_of([t.attempts for t in tallies], shape),
-            succeeded=succeeded - unmet,
+            succeeded=succeeded - unmet if hits is None else succeeded - unmet + hits,
             throttled=throttled,
             throttle_events=grains(total_of([fate.events for fate in met], shape)),
             unmet=unmet,
         )
+        if hits is not None:
+            record.add(first, spared=np.asarray(hits, dtype=float))
         record.fail(ErrorName.CONDITIONAL_CHECK, float(unmet.sum()))
         for tally in tallies:
             for error, counts in tally.failed.items():
@@ -832,6 +851,9 @@ class FlowLevel:
             record.add(first, offered=drawn.turned_away, attempts=drawn.turned_away)
             record.fail(error, float(drawn.turned_away.sum()))
             requests = drawn.tried
+        if drawn.hits is not None:
+            self._account_misses(drawn, first, [fate for _, fate in met], mode=pattern.flows[0].resource.mode)
+            return
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
             return
@@ -901,6 +923,54 @@ class FlowLevel:
             ended = np.flatnonzero(all_came & (progress.under_way < _WALK_ENDED))
             if len(ended):
                 record.finished_s = min((first + int(ended[0]) + 1) * self._grid.tick_s, self._grid.duration_s)
+
+    def _account_misses(self, drawn: Drawn, first: int, fates: Sequence[Fate], mode: Mode) -> None:
+        """The same for reads of whose items a cache answered some: what no node had is an attempt.
+
+        A batch is throttled when all that it asks of the table is refused, and fails when no node had anything of it either.
+        """
+        assert drawn.hits is not None, "there is a cache"
+        requests = np.asarray(drawn.requests, dtype=float)
+        items = drawn.pattern.flows[0].leg.items
+        asked = requests * items
+        missed = np.divide(asked - drawn.hits, asked, out=np.zeros(requests.shape), where=asked > 0)
+        refused = total_of([fate.refused for fate in fates], requests.shape)
+        events = grains(total_of([fate.events for fate in fates], requests.shape))
+        lost = np.divide(refused, asked, out=np.zeros(requests.shape), where=asked > 0)
+        if self._caching is not None:
+            missing = float((asked - drawn.hits).sum())
+            self._caching.note_refused(drawn.pattern, missing, float(grains(refused).sum()))
+        if items == 1:
+            spared, failed = drawn.hits, grains(refused)
+            throttled = failed
+        else:
+            spared = grains(requests * (1.0 - missed) ** items)
+            throttled = grains(requests * ((1.0 - missed + lost) ** items - (1.0 - missed) ** items))
+            failed = grains(requests * lost**items)
+        record = self._recorder.traffic[drawn.pattern.demand.traffic.name]
+        record.add(
+            first,
+            offered=requests,
+            succeeded=requests - failed,
+            attempts=requests - spared,
+            throttled=throttled,
+            throttle_events=events,
+            spared=spared,
+        )
+        if items > 1:
+            record.unprocessed += float((grains(refused) - failed * items).sum())
+        by_limit = {
+            limit: total_of(
+                [r.cells.sum(axis=1) for fate in fates for r in fate.refusals if r.limit is limit], requests.shape
+            )
+            for limit in Limit
+            if any(r.limit is limit for fate in fates for r in fate.refusals)
+        }
+        for limit, here in by_limit.items():
+            share = np.divide(here, events, out=np.zeros(requests.shape), where=events > 0)
+            record.fail(
+                throttling_error(mode, limit), float((failed if len(by_limit) == 1 else grains(failed * share)).sum())
+            )
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count

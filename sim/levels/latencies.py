@@ -48,6 +48,11 @@ def latency_law(demand: Demand, calibration: Calibration) -> LatencyLaw:
         kind = "read_strong" if demand.traffic.consistent else "read_eventual"
     else:
         kind = "write"
+    return law_of(kind, calibration, extra)
+
+
+def law_of(kind: str, calibration: Calibration, extra_s: float = 0.0) -> LatencyLaw:
+    """The law of one kind of answer, as the calibration names it: ``read_eventual``, ``dax_hit``."""
     median = getattr(calibration, f"latency_{kind}_ms_p50") / 1000
     high = getattr(calibration, f"latency_{kind}_ms_p99") / 1000
-    return LatencyLaw(median, math.log(max(high / median, 1.0)) / _Z99, extra)
+    return LatencyLaw(median, math.log(max(high / median, 1.0)) / _Z99, extra_s)

@@ -42,6 +42,7 @@ class Flow(Laid):
     ceiling_ratio : ceiling units per consumed unit (F-PART-16).
     fraction : share of the pattern's items, or requests, that go this way.
     entries : what it asks of indexes.
+    passes : share of it that no cache answers and that lies where ``spread`` says.
     """
 
     leg: Leg
@@ -50,6 +51,7 @@ class Flow(Laid):
     ceiling_ratio: float
     fraction: float
     entries: tuple[Entry, ...] = ()
+    passes: float = 1.0
 
     def place(self) -> None:
         """Make all shares anew after a split or a rollover."""

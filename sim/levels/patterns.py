@@ -41,6 +41,7 @@ class Pattern:
     integral : requests expected until a second of the run; None for a closed loop, and for what follows another pattern.
     comes : whether anything is to come of it at all.
     offered : requests drawn so far; ``accounted`` of which it is written down what became of them.
+    hit_draws : generator of the items that a cache answers; None where there is no cache whose misses are what the flows are.
     """
 
     demand: Demand
@@ -50,11 +51,13 @@ class Pattern:
     comes: bool
     offered: float = 0.0
     accounted: float = 0.0
+    hit_draws: np.random.Generator | None = None
 
     @property
     def generators(self) -> list[np.random.Generator]:
         """Whatever its requests are drawn with."""
-        return [self.draws, *(g for flow in self.flows for g in (flow.draws, *(entry.draws for entry in flow.entries)))]
+        own = [self.draws] if self.hit_draws is None else [self.draws, self.hit_draws]
+        return [*own, *(g for flow in self.flows for g in (flow.draws, *(entry.draws for entry in flow.entries)))]
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Drawn:
     Attributes
     ----------
     whole : requests before a finite job was cut off within a tick, where its legs are not drawn here.
+    hits : items that a cache answered, which are in no leg; None: there is none.
     turned_away : requests that the service rejects for their item collection's size, whose items are not in the legs; None: none.
     """
 
@@ -71,6 +75,7 @@ class Drawn:
     requests: Counts
     legs: list[Moving]
     whole: Counts | None = None
+    hits: Counts | None = None
     turned_away: Floats | None = None
 
     @property
@@ -87,7 +92,8 @@ class Drawn:
             for leg in self.legs
         ]
         whole = None if self.whole is None else self.whole[first:last]
-        return replace(self, requests=self.requests[first:last], legs=legs, whole=whole)
+        hits = None if self.hits is None else self.hits[first:last]
+        return replace(self, requests=self.requests[first:last], legs=legs, whole=whole, hits=hits)
 
 
 class Patterns:
@@ -277,32 +283,46 @@ class Patterns:
         for flow in pattern.flows:
             flow.place()
         poisson = demand.traffic.arrivals is Arrivals.POISSON
+        hits: Counts | None = None
         if poisson and demand.joint is Joint.ONE_OF:
             counts = [_poisson(flow, expected) for flow in pattern.flows]
             legs = [Moving.of(flow, count) for flow, count in zip(pattern.flows, counts, strict=True)]
             requests = total_of([leg.by_tick for leg in legs], expected.shape)
+            if pattern.hit_draws is not None:
+                passes = sum(flow.fraction * flow.passes for flow in pattern.flows)
+                hits = pattern.hit_draws.poisson(expected * max(0.0, 1.0 - passes))
+                requests = requests + hits
         else:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
             walks = demand.joint is Joint.WALK  # whose pages are asked for as the walk goes on
-            legs = (
-                []
-                if walks
-                else [
-                    Moving.of(flow, count) for flow, count in zip(pattern.flows, _divide(pattern, whole), strict=True)
-                ]
-            )
-        return self._to_count(pattern, requests, legs)
+            legs = [] if walks else _legs_of(pattern, whole)
+            if pattern.hit_draws is not None:
+                hits = _answered(pattern, whole, legs)
+        return self._to_count(pattern, requests, legs, hits)
 
-    def _to_count(self, pattern: Pattern, requests: Counts, legs: list[Moving]) -> Drawn:
+    def _to_count(self, pattern: Pattern, requests: Counts, legs: list[Moving], hits: Counts | None = None) -> Drawn:
         """Requests with the index entries of their items, up to the end of a finite job."""
         limit = pattern.demand.traffic.count
         legs = [_with_entries(leg) for leg in legs]
         uncut = requests
         if limit is not None and self._stops_at_count:
             requests, legs = _stop_at_count(pattern, limit, requests, legs)
+            if hits is not None:
+                hits = hits * np.divide(requests, uncut, out=np.zeros(requests.shape), where=uncut > 0)
         pattern.offered += float(requests.sum())
-        return Drawn(pattern, requests, legs, whole=uncut)
+        return Drawn(pattern, requests, legs, whole=uncut, hits=hits)
+
+
+def _legs_of(pattern: Pattern, requests: Ints) -> list[Moving]:
+    """Whole requests per tick, dealt out to the partitions, without what a cache answers."""
+    divided = _divide(pattern, requests) if pattern.hit_draws is None else _divide_misses(pattern, requests)
+    return [Moving.of(flow, count) for flow, count in zip(pattern.flows, divided, strict=True)]
+
+
+def _answered(pattern: Pattern, requests: Ints, legs: Sequence[Moving]) -> Counts:
+    """Items that a cache answers: those that are in no leg."""
+    return np.asarray(requests * pattern.flows[0].leg.items - total_of([leg.by_tick for leg in legs], requests.shape))
 
 
 def _refuse_too_many(name: str, requests: float) -> None:
@@ -314,7 +334,7 @@ def _refuse_too_many(name: str, requests: float) -> None:
 
 def _poisson(flow: Flow, expected: Floats) -> Counts:
     """Items of a leg per tick and partition, where its requests are Poisson with ``expected`` per tick."""
-    row = flow.fraction * flow.shares
+    row = flow.fraction * flow.passes * flow.shares
     if expected.min() == expected.max():  # the same draws, without a matrix of equal rows
         return flow.draws.poisson(expected[0] * row, size=(len(expected), len(row)))
     return flow.draws.poisson(np.multiply.outer(expected, row))
@@ -365,6 +385,21 @@ def _divide(pattern: Pattern, requests: Ints) -> list[Counts]:
         else:
             counts.append(flow.draws.multinomial(requests * flow.leg.items, share))
     return counts
+
+
+def _divide_misses(pattern: Pattern, requests: Ints) -> list[Counts]:
+    """Whole requests per tick, of whose items a cache answers some: the others, dealt out to the partitions."""
+    flows = pattern.flows
+    assert pattern.hit_draws is not None, "there is a cache"
+    items = flows[0].leg.items
+    parts = [flow.fraction * flow.passes * flow.shares / max(float(flow.shares.sum()), 1e-300) for flow in flows]
+    if flows[0].leg.together:  # a batch under one partition key: its misses lie in one place
+        at = [flow.draws.multinomial(requests, flow.shares / flow.shares.sum()) * items for flow in flows]
+        return [flow.draws.binomial(n, flow.fraction * flow.passes) for flow, n in zip(flows, at, strict=True)]
+    cells = np.concatenate(parts)
+    answered = max(0.0, 1.0 - float(cells.sum()))
+    dealt = pattern.hit_draws.multinomial(requests * items, [*cells, answered])[:, :-1]
+    return list(np.split(dealt, len(flows), axis=1))
 
 
 def _stop_at_count(pattern: Pattern, limit: int, requests: Counts, legs: list[Moving]) -> tuple[Counts, list[Moving]]:

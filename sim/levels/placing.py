@@ -29,6 +29,7 @@ class Arrived:
     items : (leg, column) of every item of each request, requests × items × 2; None for single items.
     entries : for every item (of each request) the index partition of each of its index entries, -1 where it has none; as many columns as
         the leg with the most entries has. None where no leg has any.
+    keys : number of every item of each request, and of its partition key, where a cache has to know.
     """
 
     times_s: Floats
@@ -36,6 +37,7 @@ class Arrived:
     column: Ints
     items: Ints | None
     entries: Ints | None = None
+    keys: list[list[tuple[int, int]]] | None = None
 
 
 def place(

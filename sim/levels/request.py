@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -20,13 +21,14 @@ from sim.keyspace.domain import Floats, Ints
 from sim.levels.books import ELSEWHERE, NO_TIME, PASSED, SERVED, Books
 from sim.levels.conflicts import Conflicts, Identities, may_conflict, takes_part
 from sim.levels.demand import Demand, Joint
+from sim.levels.fronting import Front
 from sim.levels.itemcollections import ItemCollections, collection_bytes
 from sim.levels.laid import Laid
 from sim.levels.moving import Entry, Flow
 from sim.levels.patterns import Patterns
 from sim.levels.placing import Arrived, place
 from sim.levels.randomness import generator
-from sim.levels.streams import Item, Request, Stream
+from sim.levels.streams import Item, Key, Request, Stream
 from sim.levels.walking import Walks
 from sim.limits import TOKEN_VALID_S
 from sim.names import TABLE, Dimension, ErrorName, Limit
@@ -85,11 +87,24 @@ class RequestLevel:
             stream.may_conflict = conflicts is not None and takes_part(stream.pattern.demand)
             if stream.changes_collections or stream.may_conflict:
                 stream.take_care()
-        self._loop = Loop(resources, recorder, self._streams, log, collections=collections, conflicts=conflicts)
+        self._front = None if scenario.dax is None else Front(scenario, self._streams, keyspace, recorder)
+        self._loop = Loop(
+            resources, recorder, self._streams, log, self._front, collections=collections, conflicts=conflicts
+        )
 
     def roll_over(self, now_s: float) -> None:
         """Lay the traffic anew where a clock field has taken another value."""
         self._patterns.roll_over(now_s)
+        if self._front is not None:
+            self._front.roll_over(now_s)
+
+    @property
+    def wakes_s(self) -> Sequence[float]:
+        """When `wake` is to be called: never, for caches are asked one by one."""
+        return ()
+
+    def wake(self, now_s: float) -> None:
+        """Nothing changes of itself."""
 
     def finish(self) -> None:
         """Hand the last tallies to the recorder."""
@@ -132,8 +147,12 @@ class RequestLevel:
             assert stream.pattern.integral is not None, "what is drawn has a rate"
             cumulative = stream.pattern.integral(edges_s)
             came = place(here, edges_s, cumulative, stream.moments, stream.deals, stream.entry_deals)
+            if self._front is not None:
+                came = replace(came, keys=self._front.with_keys(stream, came))
             arrived.append((stream, came))
         self._loop.run(first, edges_s, arrived)
+        if self._front is not None:
+            self._front.close(first, edges_s)
         if self._log is not None:
             self._log.flush()
 
@@ -183,10 +202,15 @@ class Loop:
         recorder: Recorder,
         streams: Sequence[Stream],
         log: AttemptLog | None = None,
+        front: Front | None = None,
         *,
         collections: ItemCollections | None = None,
         conflicts: Conflicts | None = None,
     ) -> None:
+        self._front = front
+        for stream in streams:
+            if front is not None and front.goes_through(stream):
+                stream.know_keys()
         self.streams = list(streams)
         self._collections = collections
         self._conflicts = conflicts
@@ -318,6 +342,8 @@ class Loop:
             if stream.remaining is not None:
                 keep = np.sort(np.argsort(came.times_s, kind="stable")[: stream.remaining])
                 stream.remaining -= len(keep)
+            if self._front is not None:
+                self._front.asked(stream, came.times_s[keep])
             if stream.pattern.demand.invalid:
                 self._books_of(stream).invalid(stream, came.times_s[keep])
                 continue
@@ -590,6 +616,8 @@ class Loop:
         elif came.entries is not None:
             entries = self._numbered(leg, came.entries[row].tolist())
         request = Request(stream, leg - stream.offset, serving[column], items, now_s, stream.pick_client(), entries)
+        if came.keys is not None:
+            request.keys = came.keys[row]
         stream.unanswered += 1
         self._books_of(stream).asked(now_s, stream)
         self._send(now_s, request)
@@ -626,6 +654,10 @@ class Loop:
         entries = stream.draw_entries(leg) if items is None else ()
         fresh = Request(stream, leg, number, items, now_s, client, entries)
         fresh.thread = thread
+        if self._front is not None:
+            cells = [(leg, number)] if items is None else [(k, at) for k, at, _ in items]
+            fresh.keys = self._front.keys_of(stream, cells, self._counter_of[stream.offset].column_of)
+            self._front.asked(stream, np.array([now_s]))
         stream.unanswered += 1
         self._books_of(stream).asked(now_s, stream)
         if stream.pattern.demand.invalid:
@@ -849,6 +881,14 @@ class Loop:
         stream = request.stream
         if request.attempt == 1 and not request.resend:
             request.first_s = now_s
+        if self._front is not None and not self._front.has_room(now_s, request):
+            error = ErrorName.THROTTLING
+            self._settle_answer(now_s, self._front.latency_s(), request, error_kind(error), error)
+            return
+        if request.keys is not None and self._front is not None and self._front.answers(now_s, request):
+            request.latency_s = None
+            self._settle_answer(now_s, self._front.latency_s(), request, None, None)
+            return
         latency_s = request.latency_s = stream.latencies.next()
         if stream.changes_collections and self._is_beyond_collection(request):
             self._books_of(stream).turned_away(now_s, stream, stream.too_large)
@@ -868,8 +908,10 @@ class Loop:
             if lost:
                 _give_back(taken)
             limit = self._note_try(now_s, stream, request.leg, column, limit, answers, request.attempt, cancelled=lost)
-            if request.keys is not None and not lost:
+            if request.owners is not None and not lost:
                 self._write_to(request, 0, request.leg)
+            if limit is None and request.keys is not None and self._front is not None:
+                self._front.done(now_s, request, request.leg, request.entries, request.keys[0])
         else:
             tried = len(request.items)
             limit = self._attempt_items(now_s, request)
@@ -938,20 +980,22 @@ class Loop:
         assert collections is not None, "there are collections to change"
         flows = stream.pattern.flows
         items = self._items_of(request)
-        if request.keys is None:
-            request.keys = []
+        if request.owners is None:
+            request.owners = []
             for leg, number, _ in items:
-                if request.keys and flows[leg].leg.together:
-                    request.keys.append(request.keys[0])
+                if request.owners and flows[leg].leg.together:
+                    request.owners.append(request.owners[0])
                     continue
                 column, _ = self._column(stream, self._counter_of[stream.offset + leg], flows[leg], number)
-                request.keys.append(collections.draw(flows[leg], column, stream.chances.next()))
-        return any(collections.is_beyond(key, flows[leg]) for key, (leg, _, _) in zip(request.keys, items, strict=True))
+                request.owners.append(collections.draw(flows[leg], column, stream.chances.next()))
+        return any(
+            collections.is_beyond(key, flows[leg]) for key, (leg, _, _) in zip(request.owners, items, strict=True)
+        )
 
     def _write_to(self, request: Request, k: int, leg: int) -> None:
         assert self._collections is not None, "there are collections to change"
-        assert request.keys is not None, "the items' collections are known"
-        self._collections.add(request.keys[k], request.stream.pattern.flows[leg])
+        assert request.owners is not None, "the items' collections are known"
+        self._collections.add(request.owners[k], request.stream.pattern.flows[leg])
 
     def _meet(self, now_s: float, latency_s: float, request: Request) -> ErrorName | None:
         """Whether a request that has its capacity meets another one that is at work on an item."""
@@ -1044,8 +1088,10 @@ class Loop:
         cancelled = stream.joint is Joint.ALL and any(lost for *_, lost in tries)
         if cancelled:
             _give_back(whole)
-        left = []
-        left_keys: list[int] = []
+        left: list[Item] = []
+        left_keys: list[Key] = []
+        served: list[int] = []
+        left_owners: list[int] = []
         last = None
         for k, (item, column, limit, answers, lost) in enumerate(tries):
             told = self._note_try(
@@ -1056,17 +1102,27 @@ class Loop:
                 last = told
                 if request.keys is not None:
                     left_keys.append(request.keys[k])
-            elif request.keys is not None and not cancelled:
-                self._write_to(request, k, item[0])
+                if request.owners is not None:
+                    left_owners.append(request.owners[k])
+            else:
+                served.append(k)
+                if request.owners is not None and not cancelled:
+                    self._write_to(request, k, item[0])
+        if request.keys is not None and self._front is not None and not cancelled:
+            for k in served:
+                leg, _, entries = request.items[k]
+                self._front.done(now_s, request, leg, entries, request.keys[k])
         if stream.joint is Joint.ALL or last is None:
             if last is None:
                 request.items = []
-                request.keys = None if request.keys is None else []
+                request.owners = None if request.owners is None else []
             return last
         if len(left) == len(request.items):
             return last
         request.items = left
-        request.keys = None if request.keys is None else left_keys
+        request.owners = None if request.owners is None else left_owners
+        if request.keys is not None:
+            request.keys = left_keys
         request.partly = True
         return None
 
@@ -1112,7 +1168,8 @@ class Loop:
                 if stream.quotas_are_full():
                     self._be_careful(stream, stream.always_careful)
             resent = bool(request.items) and self._resend(now_s, request)
-            if (resent and now_s <= self._end_s) or (not resent and self._succeed(now_s, request)):
+            answered = (resent and now_s <= self._end_s) or (not resent and self._succeed(now_s, request))
+            if answered and request.latency_s is not None:
                 self._books_of(stream).answered(now_s, stream, request.latency_s)
             return
         delay_s = stream.policy.delay_s(request.attempt, kind, stream.chances.next() if stream.draws_delays else 0.0)

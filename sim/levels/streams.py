@@ -29,6 +29,7 @@ from sim.results.recorder import TrafficRecord
 _POOL = 4096
 _ALMOST = 1e-6  # of a request: what sums of rounded parts may lack of a whole one
 
+Key = tuple[int, int]  # number of an item, and of its partition key
 Item = tuple[int, int, tuple[int, ...]]  # leg, partition number, index partitions of its entries (-1: none)
 
 
@@ -64,6 +65,8 @@ class Request:
     keys, identities : of each item the item collection (-1: none that is followed), and which item it is (None: one of many), once known.
     thread : whether another request follows the answer (closed loop); ``partly`` whether a part of the batch has been served.
     walk : the walk of pages of which this is the present page.
+    keys : of each item that is still to be served, where a cache has to know; ``node`` of the cache that was asked last.
+    owners : of each item its collection, where one may become full.
     """
 
     __slots__ = (
@@ -80,7 +83,9 @@ class Request:
         "last_cost",
         "latency_s",
         "leg",
+        "node",
         "number",
+        "owners",
         "partly",
         "resend",
         "stream",
@@ -107,7 +112,7 @@ class Request:
         self.resend = 0
         self.first_s = now_s
         self.arrived_s = now_s
-        self.latency_s = 0.0
+        self.latency_s: float | None = 0.0
         self.client = client
         self.last_cost = 0
         self.thread = False
@@ -115,7 +120,9 @@ class Request:
         self.walk: Branch | None = None
         self.applied: list[Item] | None = None
         self.applied_s = 0.0
-        self.keys: list[int] | None = None
+        self.owners: list[int] | None = None
+        self.keys: list[Key] | None = None
+        self.node = 0
         self.identities: list[tuple[int, int] | None] | None = None
 
 
@@ -256,6 +263,11 @@ class Stream:
 
     def take_care(self) -> None:
         """Let each attempt go through its client, one by one."""
+        self.always_careful = True
+        self.is_plain = False
+
+    def know_keys(self) -> None:
+        """Each request carries its keys, for a cache to know."""
         self.always_careful = True
         self.is_plain = False
 

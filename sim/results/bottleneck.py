@@ -152,7 +152,7 @@ def demand_peak_per_s(result: Outcome, resource: str, dimension: Dimension) -> f
         return float(per_minute(result, lane.offered_units)[0].max())
     units = np.zeros(result.grid.periods)
     for traffic in result.scenario.traffic:
-        units += result.traffic[traffic.name].offered * _units_of(result, traffic, resource, dimension)
+        units += result.traffic[traffic.name].came * _units_of(result, traffic, resource, dimension)
     edges_s = period_edges_s(result)
     starts = np.arange(0, len(units), max(1, round(_MINUTE_S / float(edges_s[1] - edges_s[0]))))
     seconds = np.diff(np.append(edges_s[starts], edges_s[-1]))
@@ -171,8 +171,8 @@ def key_rates(result: Outcome, resource: str, dimension: Dimension, tally: KeyTa
     for traffic in touching:
         record, units = result.traffic[traffic.name], _units_of(result, traffic, resource, dimension)
         once = first or traffic.operation in PAGED_OPERATIONS
-        shape += units * (record.offered if once else record.attempts)
-        attempts += units * float((record.offered if traffic.operation in PAGED_OPERATIONS else record.attempts).sum())
+        shape += units * (record.came if once else record.attempts)
+        attempts += units * float((record.came if traffic.operation in PAGED_OPERATIONS else record.attempts).sum())
     if not attempts:
         shape = result.per_period(result.resources[resource].lanes[dimension].offered_units)
         attempts = float(shape.sum()) or 1.0

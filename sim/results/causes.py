@@ -342,7 +342,7 @@ def _shard(result: Outcome, b: Bottleneck, keys: Sequence[LoadedKey], rates: Seq
         return f"what would help is {action}; a sort key that does not only grow would let the service split the collection{then}"
     if b.dimension is Dimension.READ:
         return (
-            "what would help: a cache in front of the table (DAX) for reads that may be eventually consistent, or "
+            f"what would help: {_cache(result)} for reads that may be eventually consistent, or "
             f"{over.replace(' over ', ' in ').replace('suffixes', 'copies')}, {each}{then}"
         )
     return (
@@ -423,8 +423,17 @@ def _too_heavy(result: Outcome, b: Bottleneck) -> str:
     still = f"; {names} alone would still pass a partition's ceiling"
     in_all = " in all" if len(keys) > 1 else ""
     if b.dimension is Dimension.READ:
-        return f"{still}: a cache in front of the table (DAX), or {suffixes} copies{in_all}"
+        return f"{still}: {_cache(result)}, or {suffixes} copies{in_all}"
     return f"{still} and must be spread over {suffixes} suffixes{in_all}"
+
+
+def _cache(result: Outcome) -> str:
+    """The cure that is a cache: a new one, or more reads through the one that is there."""
+    return (
+        "a cache in front of the table (DAX)"
+        if result.scenario.dax is None
+        else "reads through the cache that is there (DAX)"
+    )
 
 
 def _then(result: Outcome, b: Bottleneck, *, sharded: Sequence[LoadedKey] = ()) -> str:

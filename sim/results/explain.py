@@ -74,6 +74,7 @@ def explain(result: Outcome) -> list[str]:
     sentences += what_was_refused(result)
     for traffic in result.scenario.traffic:
         sentences += _other_failures(result, traffic)
+    sentences += _cached(result)
     sentences += _low_utilisation(result)
     sentences += _calibrated(result, main)
     return [sentence(text) for text in dict.fromkeys(sentences)]
@@ -276,10 +277,54 @@ def _pages(result: Outcome, traffic: Traffic) -> Iterator[str]:
         )
 
 
+def _cached(result: Outcome) -> Iterator[str]:
+    """What a cache in front took away, and what it does not."""
+    record = result.recorder.dax
+    if record is None:
+        return
+    reads = record.total("item_reads") + record.total("query_reads")
+    hits = record.total("item_hits") + record.total("query_hits")
+    passed, refused = record.total("passed_through"), record.total("refused")
+    kinds = [
+        f"{percent(record.total(f'{kind}_hits') / record.total(f'{kind}_reads'))} of {plural(record.total(f'{kind}_reads'), noun)}"
+        for kind, noun in (("item", "item read"), ("query", "query"))
+        if record.total(f"{kind}_reads")
+    ]
+    not_helped = []
+    if passed:
+        not_helped.append(
+            f"{plural(passed, 'strongly consistent or transactional read')} passed through it to the table"
+        )
+    if any(lane.offered_units.any() for lane in (r.lanes[Dimension.WRITE] for r in result.resources.values())):
+        not_helped.append("writes cost what they cost without it")
+    if reads:
+        rest = f"; it does not help the rest: {joined(not_helped)}" if not_helped else ""
+        yield f"DAX answered {joined(kinds)}, which cost the table nothing{rest}"
+    elif not_helped:
+        yield f"DAX took nothing off the table: {joined(not_helped)}"
+    if hits and (stale := record.total("stale_hits")) >= 0.005 * hits:
+        ttls = result.scenario.dax
+        assert ttls is not None, "a cluster was simulated"
+        yield (
+            f"{percent(stale / hits)} of what DAX answered had been written since it was cached: no query cache hears of a write, and no "
+            f"item cache of one that goes around it; a shorter time to live (item_ttl {clock(ttls.item_ttl) if ttls.item_ttl else 'none'}, "
+            f"query_ttl {clock(ttls.query_ttl)}) means fewer stale answers and more reads of the table"
+        )
+    if refused >= 0.5:
+        scenario = result.scenario
+        assert scenario.dax is not None, "a cluster was simulated"
+        yield (
+            f"the DAX nodes had no room for {plural(refused, 'request')} ({percent(refused / record.total('requests'))} of those that came "
+            "to them), which failed with ThrottlingException before they reached the table: "
+            f"{plural(scenario.dax.nodes, 'node')} of {scenario.dax.node_type}; "
+            "more nodes or a larger type would help (F-DAX-5 is measured, not promised: calibration dax_node_throughput_factor)"
+        )
+
+
 def _retries(result: Outcome, traffic: Traffic) -> Iterator[str]:
     """Requests that were sent again and again."""
     record, who = result.traffic[traffic.name], name(traffic.name)
-    offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
+    offered, attempts = float(record.came.sum()), float(record.attempts.sum())
     if traffic.operation in PAGED_OPERATIONS or attempts <= 1.1 * offered:
         return
     each = attempts / offered
@@ -287,8 +332,8 @@ def _retries(result: Outcome, traffic: Traffic) -> Iterator[str]:
         yield f"retries turned {plural(offered, 'request')} of {who} into {plural(attempts, 'attempt')}, {each:.1f} for each"
         return
     refused = float(record.throttled.sum())
-    worst = int(np.argmax(record.attempts / np.maximum(record.offered, 1.0)))
-    peak = float(record.attempts[worst] / max(1.0, record.offered[worst]))
+    worst = int(np.argmax(record.attempts / np.maximum(record.came, 1.0)))
+    peak = float(record.attempts[worst] / max(1.0, record.came[worst]))
     at = f", up to {peak:.1f} at {clock(float(result.period_starts_s[worst]))}" if peak > 1.2 * each else ""
     client = traffic.client
     means = [

@@ -122,10 +122,10 @@ class Outcome:
         """Record of the base table."""
         return self.recorder.resources[TABLE]
 
-    @property
+    @cached_property
     def traffic(self) -> Mapping[str, TrafficRecord]:
-        """Records by access pattern."""
-        return self.recorder.traffic
+        """Records by access pattern; what a cache does of itself is none."""
+        return {traffic.name: self.recorder.traffic[traffic.name] for traffic in self.scenario.traffic}
 
     # Measures.
 
@@ -265,7 +265,7 @@ class Outcome:
         for traffic in self.scenario.traffic:
             units = self.facts[traffic.name].units_per_request.get(resource, {}).get(dimension, 0.0)
             record = self.traffic[traffic.name]
-            offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
+            offered, attempts = float(record.came.sum()), float(record.attempts.sum())
             first += offered * units
             again += (0.0 if traffic.operation in PAGED_OPERATIONS else max(0.0, attempts - offered)) * units
         return _fraction(first, first + again) or 1.0

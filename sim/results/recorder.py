@@ -374,6 +374,7 @@ class TrafficRecord:
     latency : seconds from the first attempt to the final answer; None where the level cannot know.
     limiter_wait : seconds that attempts waited in the client's own limiter; None where there is none.
     walks : what walks from page to page met, where the level follows single requests.
+    spared : requests that a cache answered whole, or turned away, so that nothing of them came to the table.
     """
 
     grid: TimeGrid
@@ -382,6 +383,7 @@ class TrafficRecord:
     attempts: Floats = field(init=False)
     throttled: Floats = field(init=False)
     throttle_events: Floats = field(init=False)
+    spared: Floats = field(init=False)
     failures: dict[ErrorName, float] = field(default_factory=dict)
     unprocessed: float = 0.0
     finished_s: float | None = None
@@ -393,7 +395,7 @@ class TrafficRecord:
     _minutes: dict[str, Floats] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events", "unmet"):
+        for name in ("offered", "succeeded", "attempts", "throttled", "throttle_events", "unmet", "spared"):
             setattr(self, name, np.zeros(self.grid.periods))
         self.answered = MinuteTimes(self.grid.minutes)
         kept = () if self.grid.periods_are_minutes else _KEPT_BY_MINUTE
@@ -425,10 +427,65 @@ class TrafficRecord:
         minutes, starts = self.grid.minute_edges(first, first + len(amounts))
         self._minutes[name][minutes] += np.add.reduceat(amounts, starts)
 
+    @property
+    def came(self) -> Floats:
+        """Requests per period of which something came to the table, or was meant to."""
+        return np.maximum(self.offered - self.spared, 0.0)
+
     def fail(self, error: ErrorName, count: float) -> None:
         """Count requests that ended in an error."""
         if count > 0:
             self.failures[error] = self.failures.get(error, 0.0) + count
+
+
+@dataclass
+class CacheRecord:
+    """A DAX cluster, per period.
+
+    Attributes
+    ----------
+    requests : requests that went through the cluster.
+    item_reads, item_hits : items asked of the item cache, and those that it had.
+    query_reads, query_hits : Queries and Scans asked of the query cache, and those that it had the answer of.
+    stale_hits : hits, of both, on what had been written since it was fetched.
+    passed_through : read requests that no cache answers: strongly consistent and transactional ones.
+    refused : requests that the nodes had no room for.
+    """
+
+    grid: TimeGrid
+    requests: Floats = field(init=False)
+    item_reads: Floats = field(init=False)
+    item_hits: Floats = field(init=False)
+    query_reads: Floats = field(init=False)
+    query_hits: Floats = field(init=False)
+    stale_hits: Floats = field(init=False)
+    passed_through: Floats = field(init=False)
+    refused: Floats = field(init=False)
+
+    COLUMNS = (
+        "requests",
+        "item_reads",
+        "item_hits",
+        "query_reads",
+        "query_hits",
+        "stale_hits",
+        "passed_through",
+        "refused",
+    )
+
+    def __post_init__(self) -> None:
+        for name in self.COLUMNS:
+            setattr(self, name, np.zeros(self.grid.periods))
+
+    def add(self, first: int, **rows: Floats) -> None:
+        """Add rows per tick, by the names of the columns, from tick ``first`` on."""
+        period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
+        for name, amounts in rows.items():
+            getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+
+    def total(self, name: str) -> float:
+        """Sum of a column over the run."""
+        return float(getattr(self, name).sum())
 
 
 class Recorder:
@@ -438,6 +495,7 @@ class Recorder:
         self.grid = grid
         self.resources: Mapping[str, ResourceRecord] = {name: ResourceRecord(grid) for name in resources}
         self.traffic: Mapping[str, TrafficRecord] = {name: TrafficRecord(grid) for name in traffic}
+        self.dax: CacheRecord | None = None
         self.events: list[EventRow] = []
         self.keys: dict[tuple[str, int], KeyTally] = {}
         self.warnings: list[str] = []

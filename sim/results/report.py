@@ -25,7 +25,7 @@ from sim.results.explain import verdict, why
 from sim.results.invoice import money
 from sim.results.latency import TimeHistogram
 from sim.results.phrases import amount, clock, count, joined, lasting, name, percent, plain, plural
-from sim.results.recorder import TrafficRecord
+from sim.results.recorder import CacheRecord, TrafficRecord
 from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def print_report(result: Result, console: Console) -> None:
         paper.section("", _answers(result, paper))
     if result.throttles:
         paper.section("", _reasons(result, paper))
+    if (cache := result.recorder.dax) is not None:
+        paper.blank()
+        paper.item(Text("DAX", "bold"), _cache_line(cache))
     for resource, record in result.resources.items():
         for dimension, lane in record.lanes.items():
             if lane.offered_units.any():
@@ -230,6 +233,21 @@ def _patterns(result: Result, paper: _Paper) -> Table:
             _first_of_pattern(result, traffic.name),
         )
     return table
+
+
+def _cache_line(cache: CacheRecord) -> str:
+    """What the cluster did, in a line."""
+    parts = []
+    for kind, words in (("item", "item reads"), ("query", "queries")):
+        if reads := cache.total(f"{kind}_reads"):
+            parts.append(f"{percent(cache.total(f'{kind}_hits') / reads)} of {amount(reads)} {words} hit")
+    if hits := cache.total("item_hits") + cache.total("query_hits"):
+        parts.append(f"{percent(cache.total('stale_hits') / hits)} of hits stale")
+    if passed := cache.total("passed_through"):
+        parts.append(f"{amount(passed)} reads passed through")
+    if refused := cache.total("refused"):
+        parts.append(f"{amount(refused)} requests refused by the nodes")
+    return " · ".join(parts) or "nothing came to it"
 
 
 def _answers(result: Result, paper: _Paper) -> Table:

@@ -239,7 +239,7 @@ class Result(Outcome):
                 for k in self.hot_keys
             ],
             "traffic": {name: self._traffic(name) for name in self.traffic},
-            "dax": None,
+            "dax": self._dax(),
             "series": self._series(),
             "alarms": [
                 {
@@ -291,6 +291,18 @@ class Result(Outcome):
         names = [*self.resources, *self.traffic, "partitions"]
         raise KeyError(f"no series {what!r}; there are: {', '.join(names)}")
 
+    def _dax(self) -> dict[str, Any] | None:
+        record = self.recorder.dax
+        if record is None:
+            return None
+        hits = record.total("item_hits") + record.total("query_hits")
+        return {
+            "item_hit_fraction": _number(_share(record.total("item_hits"), record.total("item_reads"))),
+            "query_hit_fraction": _number(_share(record.total("query_hits"), record.total("query_reads"))),
+            "stale_fraction": _number(_share(record.total("stale_hits"), hits)),
+            **{name: _number(record.total(name)) for name in record.COLUMNS},
+        }
+
     def _consumed(self, name: str) -> dict[str, Any]:
         lanes = self.resources[name].lanes
         return {
@@ -338,6 +350,7 @@ class Result(Outcome):
                 "units_p99": _optional(query.units_p99),
             },
             "unprocessed": _number(record.unprocessed),
+            "answered_by_cache": _number(float(record.spared.sum())),
             "limiter_wait_ms": _percentiles_ms(record.limiter_wait),
             "latency_ms": {
                 **(_percentiles_ms(record.latency) or {"p50": None, "p99": None}),
@@ -381,6 +394,8 @@ class Result(Outcome):
             }
             for name, record in self.traffic.items()
         }
+        if (cache := self.recorder.dax) is not None:
+            series["dax"] = {column: _numbers(getattr(cache, column)) for column in cache.COLUMNS}
         return series
 
     def _cost(self) -> dict[str, Any]:
@@ -423,6 +438,10 @@ def _number(value: float) -> float | int:
 
 def _optional(value: float | None) -> float | int | None:
     return None if value is None else _number(value)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _numbers(values: Floats) -> list[float | int]:

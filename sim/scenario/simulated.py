@@ -116,7 +116,6 @@ NOT_YET: tuple[NotYet, ...] = (
     NotYet(path="traffic[].cursor", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].created_at", applies=_is_set, cure="leave it out"),
     NotYet(path="table.gsi[].backfill_write_per_s", applies=_is_set, cure="leave it out"),
-    NotYet(path="dax", applies=_is_set, cure="leave [dax] out: every read then goes to the table"),
     *(
         NotYet(
             path="alarm[].metric",
