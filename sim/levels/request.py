@@ -175,6 +175,10 @@ class _Arrivals(NamedTuple):
 _EntryStates = list[tuple[list[float], list[float], float, float, float, ClockedTotal | None, float]]
 
 
+# Levels, times, rate and depth of a lane's ceilings, and its total bucket.
+_LaneState = tuple[list[float], list[float], float, float, ClockedTotal | None]
+
+
 class _Counter:
     """One lane as the loop meets it: its gates in continuous time, its books, and where its partitions stand."""
 
@@ -247,6 +251,7 @@ class Loop:
         self._ceiling_units: list[float] = []
         self._entries: list[list[tuple[_Counter, int, float, Laid]]] = []
         self._careful: list[bool] = []
+        self._states: list[_LaneState | None] = []
         legs_in: dict[int, int] = {}
         for stream in streams:
             stream.offset = len(self._careful)
@@ -272,6 +277,22 @@ class Loop:
             number = legs_in.setdefault(id(reads), 0)
             legs_in[id(reads)] += 1
             self._replays[stream.offset + stream.pattern.flows.index(flow)] = (entry, number)
+        self._states = [None] * len(self._careful)
+        # Of every leg what `_again` needs of its lane, made anew when the lane is entered.
+        self._at_lane: list[
+            tuple[
+                dict[int, int],
+                Books,
+                int,
+                list[float],
+                list[float],
+                float,
+                float,
+                ClockedTotal | None,
+                float,
+                float,
+            ]
+        ] = []
         for stream in streams:
             for _ in range(stream.threads):
                 traffic = stream.pattern.demand.traffic
@@ -286,6 +307,21 @@ class Loop:
         for counter in self._counters.values():
             counter.lane.enter(now_s)
             counter.column_of = {n: column for column, n in enumerate(counter.resource.partitions.serving)}
+        self._at_lane = [
+            (
+                c.column_of,
+                c.books,
+                self._number_in_books[leg],
+                c.gate.levels,
+                c.gate.at_s,
+                c.gate.rates[0],
+                c.gate.depths[0],
+                c.total,
+                self._units[leg],
+                self._ceiling_units[leg],
+            )
+            for leg, c in enumerate(self._counter_of)
+        ]
 
     def _follow_new_lanes(self) -> None:
         """Where a change of mode or maximum has put a new lane in the place of one, take its gates, and let what waits meet them."""
@@ -373,8 +409,17 @@ class Loop:
 
     def _run_arrivals(self, arrivals: _Arrivals) -> None:
         times, legs, columns, rows, latencies, entries, owners = arrivals
-        heap, careful = self._heap, self._careful
-        state_of = [(c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total) for c in self._counter_of]
+        heap = self._heap
+        entry_states = self._entry_states()
+        # What the loop needs of each leg's lane; None where a request has to go another way. Most often the next leg's is the last one's.
+        of_lane = {
+            id(c): (c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total)
+            for c in self._counters.values()
+        }
+        states = self._states
+        for leg, counter in enumerate(self._counter_of):
+            states[leg] = None if self._careful[leg] or entry_states[leg] is not None else of_lane[id(counter)]
+        last: _LaneState | None = None
         units, ceiling_units = self._units, self._ceiling_units
         stream_of = [stream for stream in self.streams for _ in stream.pattern.flows]
         came_of = {id(stream): came for stream, came in owners}
@@ -382,8 +427,7 @@ class Loop:
         refused: list[int] = []
         outcomes: list[int] = []
         short_entries: list[tuple[int, int, int]] = []  # arrival, entry, limit
-        entry_list: list[list[int]] = entries.tolist()
-        entry_states = self._entry_states()
+        entry_list: list[list[int]] = entries.tolist() if entries.shape[1] else []
         number_of = {limit: number for number, limit in enumerate(Limit)}
         next_due = heap[0][0] if heap else math.inf
         leg_list, column_list, latency_list = legs.tolist(), columns.tolist(), latencies.tolist()
@@ -393,38 +437,32 @@ class Loop:
                 act(due_s, request)
                 next_due = heap[0][0] if heap else math.inf
             leg = leg_list[i]
-            if entry_states[leg] is not None and not careful[leg]:
-                at_base, at_entries, told = self._admit_entries(
-                    now, leg, column_list[i], entry_list[i], entry_states[leg]
-                )
-                if told is None:
+            state = states[leg]
+            if state is not last or state is None:
+                if state is None:
+                    stream, there = stream_of[leg], entry_states[leg]
+                    if self._careful[leg] or there is None:
+                        through_clients.append(i)
+                        self._arrive(now, stream, came_of[id(stream)], leg, column_list[i], int(rows[i]))
+                        next_due = heap[0][0] if heap else math.inf
+                        continue
+                    at_base, at_entries, told = self._admit_entries(now, leg, column_list[i], entry_list[i], there)
+                    if told is None:
+                        continue
+                    refused.append(i)
+                    outcomes.append(at_base)
+                    short_entries += [(i, e, number) for e, number in at_entries]
+                    if stream.policy.max_attempts > 1:
+                        numbers = self._numbered(leg, entry_list[i])
+                        number = stream.resource.partitions.serving[column_list[i]]
+                        client = stream.pick_client()
+                        request = Request(stream, leg - stream.offset, number, None, now, client, numbers)
+                        stream.unanswered += 1
+                        self._answered_later(now, latency_list[i], request, told)
+                        next_due = heap[0][0] if heap else math.inf
                     continue
-                refused.append(i)
-                outcomes.append(at_base)
-                short_entries += [(i, e, number) for e, number in at_entries]
-                stream = stream_of[leg]
-                if stream.policy.max_attempts > 1:
-                    serving = stream.resource.partitions.serving
-                    request = Request(
-                        stream,
-                        leg - stream.offset,
-                        serving[column_list[i]],
-                        None,
-                        now,
-                        stream.pick_client(),
-                        self._numbered(leg, entry_list[i]),
-                    )
-                    stream.unanswered += 1
-                    self._answered_later(now, latency_list[i], request, told)
-                    next_due = heap[0][0] if heap else math.inf
-                continue
-            if careful[leg]:
-                stream = stream_of[leg]
-                through_clients.append(i)
-                self._arrive(now, stream, came_of[id(stream)], leg, column_list[i], int(rows[i]))
-                next_due = heap[0][0] if heap else math.inf
-                continue
-            levels, at_s, rate, depth, total = state_of[leg]
+                last = state
+                levels, at_s, rate, depth, total = state
             column = column_list[i]
             level = levels[column] + (now - at_s[column]) * rate
             if level > depth:
@@ -1020,35 +1058,32 @@ class Loop:
         """
         stream = request.stream
         leg = stream.offset + request.leg
-        counter = self._counter_of[leg]
-        column = counter.column_of.get(request.number)
+        columns, books, number, levels, at_s, rate, depth, total, units, cost = self._at_lane[leg]
+        column = columns.get(request.number)
         if column is None:
-            column, request.number = self._column(stream, counter, stream.pattern.flows[request.leg], request.number)
-        books, number = counter.books, self._number_in_books[leg]
-        gate = counter.gate
-        level = gate.levels[column] + (now_s - gate.at_s[column]) * gate.rates[column]
-        if level > gate.depths[column]:
-            level = gate.depths[column]
-        gate.at_s[column] = now_s
+            counter, laid = self._counter_of[leg], stream.pattern.flows[request.leg]
+            column, request.number = self._column(stream, counter, laid, request.number)
+        level = levels[column] + (now_s - at_s[column]) * rate
+        if level > depth:
+            level = depth
+        at_s[column] = now_s
         limit: Limit | None = None
-        total = counter.total
         if total is not None:
             room = total.level + (now_s - total.at_s) * total.rate
             if room > total.depth:
                 room = total.depth
             total.at_s = now_s
             total.level = room
-            if room < self._units[leg]:
+            if room < units:
                 limit = total.limit
-        cost = self._ceiling_units[leg]
         if limit is None and level < cost:
-            limit = gate.limit
+            limit = Limit.KEY_RANGE
         left = stream.latencies.left
         answered_s = now_s + (left.pop() if left else stream.latencies.next())
         if limit is None:
-            gate.levels[column] = level - cost
+            levels[column] = level - cost
             if total is not None:
-                total.level -= self._units[leg]
+                total.level -= units
             if answered_s <= self._end_s:
                 books.tries += (now_s, number, column, SERVED, answered_s - request.first_s, request.attempt)
                 books.answered(answered_s, stream, answered_s - now_s)
@@ -1056,7 +1091,7 @@ class Loop:
             else:
                 books.tries += (now_s, number, column, PASSED, NO_TIME, request.attempt)
             return
-        gate.levels[column] = level
+        levels[column] = level
         books.tries += (now_s, number, column, books.number_of[limit], NO_TIME, request.attempt)
         kind, error = stream.answers[limit]
         attempt = request.attempt
@@ -1219,6 +1254,11 @@ class Loop:
         for leg in range(stream.offset, stream.offset + len(stream.pattern.flows)):
             at = [counter for counter, *_ in self._entries[leg]]
             self._careful[leg] = careful or not all(c.lane.is_plain for c in (self._counter_of[leg], *at))
+            c = self._counter_of[leg]
+            plain = not self._careful[leg] and not self._entries[leg] and bool(c.gate.levels)
+            self._states[leg] = (
+                (c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total) if plain else None
+            )
 
     def _succeed(self, now_s: float, request: Request) -> bool:
         """Close a request that was served, or a page of a walk; returns whether that is known by the end, and no condition was false."""
