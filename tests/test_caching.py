@@ -416,3 +416,20 @@ def test_what_nobody_asks_for_any_more_makes_room_for_what_comes() -> None:
         for result in (flow, request):
             assert sum(result["series"]["dax"]["item_hits"]) > 0
         assert flow["dax"]["item_hit_fraction"] == pytest.approx(request["dax"]["item_hit_fraction"], abs=TWO_POINTS)
+
+
+@pytest.mark.parametrize("level", ["flow", "request"])
+def test_a_query_is_asked_again_under_its_partition_key_whatever_the_items_sort_keys_are(level: str) -> None:
+    """Items under ever-increasing sort keys: five tenants' "latest orders" are five questions, not a new one each time."""
+    document = {
+        "format": 1,
+        "level": level,
+        "duration": "3m",
+        "fields": {"tenant": {"kind": "uniform", "count": 5}, "order": {"kind": "sequence"}},
+        "table": {"pk": "T#{tenant}", "sk": "O#{order}", "mode": "on-demand"},
+        "dax": {"query_ttl": "1m"},
+        "traffic": [{"name": "latest", "operation": "Query", "items": 20, "rate": 50}],
+    }
+    result = sim.run(sim.from_dict(document)).to_dict()
+    # 9,000 questions; each of five misses once a minute.
+    assert result["dax"]["query_hit_fraction"] == pytest.approx(1 - 15 / 9000, abs=0.002)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from sim.keyspace.building import KeySpec
 from sim.levels.demand import Demand, Joint
 from sim.limits import DAX_NODES
 from sim.names import PAGED_OPERATIONS, READ_OPERATIONS, TRANSACTION_OPERATIONS, Level, Operation
@@ -84,6 +86,11 @@ def warn_of_uncached(scenario: Scenario, demands: Sequence[Demand], recorder: Re
                 f"{traffic.name} follows another pattern, so that nobody knows its rate beforehand: at this level its reads pass DAX by; "
                 'level = "request" asks the cache'
             )
+
+
+def question_of(traffic: Traffic, spec: KeySpec) -> KeySpec:
+    """What tells the questions of a Query apart: its partition key, and a sort key only where the pattern asks for one."""
+    return spec if traffic.sk is not None else replace(spec, sk=None)
 
 
 def is_write(traffic: Traffic) -> bool:

@@ -27,6 +27,7 @@ from sim.levels.cacheable import (
     goes_through,
     is_write,
     item_ttl_s,
+    question_of,
     requests_per_s,
     room,
     way_of,
@@ -392,6 +393,8 @@ class Caching:
             members = []
             for leg, flow in zip(pattern.demand.legs, pattern.flows, strict=True):
                 spec = None if traffic.partition is not None else leg.spec
+                if spec is not None:
+                    spec = question_of(traffic, spec)
                 weight = weight_of(self._scenario, pattern.demand)
                 member = _Member(pattern, spec, leg.items * leg.fraction, weight, reads=True, anywhere=scan, flow=flow)
                 self._members[id(pattern)].append(member)

@@ -15,6 +15,7 @@ from sim.levels.cacheable import (
     goes_through,
     is_write,
     item_ttl_s,
+    question_of,
     requests_per_s,
     room,
     way_of,
@@ -101,7 +102,10 @@ class Front:
             for flow in stream.pattern.flows:
                 leg: Leg = flow.leg
                 pinned = traffic.partition is not None
-                side.keys.append(_keys_of(keyspace, flow, None if pinned else leg.spec))
+                spec = leg.spec
+                if spec is not None and side.way is Way.QUERY:
+                    spec = question_of(traffic, spec)
+                side.keys.append(_keys_of(keyspace, flow, None if pinned else spec))
                 side.resources.append(leg.resource)
                 ties: Sequence[Tie] = leg.ties
                 side.entries.append(

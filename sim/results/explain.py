@@ -285,15 +285,15 @@ def _cached(result: Outcome) -> Iterator[str]:
     reads = record.total("item_reads") + record.total("query_reads")
     hits = record.total("item_hits") + record.total("query_hits")
     passed, refused = record.total("passed_through"), record.total("refused")
-    kinds = [
-        f"{percent(record.total(f'{kind}_hits') / record.total(f'{kind}_reads'))} of {plural(record.total(f'{kind}_reads'), noun)}"
-        for kind, noun in (("item", "item read"), ("query", "query"))
-        if record.total(f"{kind}_reads")
-    ]
+    kinds = []
+    for kind, noun, many in (("item", "item read", "item reads"), ("query", "query or scan", "queries and scans")):
+        asked = record.total(f"{kind}_reads")
+        if asked:
+            kinds.append(f"{percent(record.total(f'{kind}_hits') / asked)} of {plural(asked, noun, many)}")
     not_helped = []
     if passed:
         not_helped.append(
-            f"{plural(passed, 'strongly consistent or transactional read')} passed through it to the table"
+            f"{plural(passed, 'read')} passed through it to the table (strongly consistent, transactional, or a walk of several pages)"
         )
     if any(lane.offered_units.any() for lane in (r.lanes[Dimension.WRITE] for r in result.resources.values())):
         not_helped.append("writes cost what they cost without it")

@@ -85,6 +85,7 @@ _CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.SCHEDULE: ("schedule", "D"),
     ControlAction.UPDATE_TABLE: ("UpdateTable", "s"),
 }
+_LEGEND_COLUMNS_MAX = 5
 _INDEXES_SHOWN = 2  # those that refused most; the report names all
 _INDEX_INCHES = 3.6  # that the figure grows for each
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
@@ -129,6 +130,16 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     figure.align_ylabels(panels)
     _put_title(result, figure)
     return figure
+
+
+def _refused_here(result: Outcome, resource: str, dimension: Dimension, edges: Ints) -> Floats:
+    """Of what a table or index did not serve, the share that it refused itself, by its part of the throttle events of all of them."""
+    lanes = {r: record.lanes[dimension].throttle_events for r, record in result.resources.items()}
+    if dimension is Dimension.READ or len(lanes) == 1:
+        return np.ones(len(edges) - 1)
+    own = np.add.reduceat(lanes[resource], edges[:-1])
+    of_all = np.add.reduceat(np.sum(list(lanes.values()), axis=0), edges[:-1])
+    return np.divide(own, of_all, out=np.ones(len(own)), where=of_all > 0)
 
 
 def _throttling_indexes(result: Outcome) -> list[str]:
@@ -189,21 +200,20 @@ def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: s
         np.add.reduceat(row, edges[:-1]) / seconds for row in (lane.offered_units, lane.consumed_units)
     )
     axes.stairs(consumed, x, fill=True, color=CONSUMED_COLOUR, label="consumed")
+    own = consumed + (np.maximum(offered, consumed) - consumed) * _refused_here(result, resource, dimension, edges)
     if lane.throttle_events.any():
+        axes.stairs(own, x, baseline=consumed, fill=True, color=THROTTLED_COLOUR, label="throttled")
+    if (offered > own).any() and dimension is Dimension.WRITE:
         axes.stairs(
-            np.maximum(offered, consumed), x, baseline=consumed, fill=True, color=THROTTLED_COLOUR, label="throttled"
-        )
-    elif resource == TABLE and (offered > consumed).any() and _throttling_indexes(result):
-        axes.stairs(
-            np.maximum(offered, consumed),
+            np.maximum(offered, own),
             x,
-            baseline=consumed,
+            baseline=own,
             fill=True,
             facecolor="white",
             edgecolor=THROTTLED_COLOUR,
             hatch="////",
             linewidth=0,
-            label="throttled by an index",
+            label="throttled by an index" if resource == TABLE else "throttled elsewhere",
         )
     axes.stairs(offered, x, baseline=None, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
     top = _draw_capacity(result, lane.capacity, float(offered.max(initial=0.0)), axes)
@@ -443,7 +453,7 @@ def _draw_alarms(result: Outcome, dimension: Dimension, resource: str, axes: Axe
         for report in evaluate_alarms(result)
         if report.in_alarm_s
         and (report.dimension is dimension or (report.dimension is None and shared))
-        and (report.resource == resource or resource == TABLE)
+        and (report.resource == resource or (resource == TABLE and report.resource not in _throttling_indexes(result)))
     ][:_ALARMS_SHOWN]
     if not rang:
         return
@@ -463,6 +473,7 @@ def _draw_alarms(result: Outcome, dimension: Dimension, resource: str, axes: Axe
             ha="right" if late else "left",
             va="center",
             fontsize=6.5,
+            path_effects=_OUTLINE,  # it may be longer than its bar
         )
 
 
@@ -550,14 +561,14 @@ def _partition_legend(
 
 
 def _legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """In one row above the panel, right, where no data can lie under it."""
+    """Above the panel, right, where no data can lie under it; in rows of so many that the title stays free."""
     if handles:
         axes.legend(
             handles,
             labels,
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
-            ncols=len(handles),
+            ncols=min(len(handles), _LEGEND_COLUMNS_MAX),
             frameon=False,
             fontsize=8,
             borderaxespad=0.1,
