@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from reference.small import pattern, scenario
 
+import sim
 from sim.clients.dax import NodeCache
 from sim.levels.fluidcache import FluidCache
 from sim.results.result import Result
