@@ -17,6 +17,7 @@ from sim.run import run
 from sim.scenario import Scenario
 
 LEVELS = ("flow", "request")
+FIELDS: dict[str, Any] = {"fields": {"user": {"kind": "uniform", "count": 10_000}}}
 TWO_POINTS = 0.02  # of the hit ratio: what is asked of Che's approximation
 
 
@@ -434,3 +435,39 @@ def test_a_query_is_asked_again_under_its_partition_key_whatever_the_items_sort_
     result = sim.run(sim.from_dict(document)).to_dict()
     # 9,000 questions; each of five misses once a minute.
     assert result["dax"]["query_hit_fraction"] == pytest.approx(1 - 15 / 9000, abs=0.002)
+
+
+# Batches under one partition key, of whose items some are missing.
+
+
+def test_batches_of_one_key_are_answered_item_by_item_at_any_stretch() -> None:
+    batches = reads(operation="BatchGetItem", batch=3, batch_keys="same-partition-key", missing=0.3, arrivals="even")
+    document = made(batches, dax={"capacity_items": 1}, duration="1m", period="1s", **FIELDS)
+    result = run(document)
+    hits = result.to_dict()["series"]["dax"]["item_hits"]
+    assert min(hits) >= 0
+    assert sum(hits) < 0.01 * of(result)["item_reads"]
+    assert run(document, stretch_ticks=7).to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("dax", [None, {}])
+def test_items_of_a_batch_of_one_key_go_missing_one_by_one_at_the_request_level(dax: dict[str, Any] | None) -> None:
+    batches = reads(
+        operation="BatchGetItem", batch=4, batch_keys="same-partition-key", missing=0.3, item_bytes=9000, rate=50
+    )
+    table = {"pk": "USER#{user}", "partitions": 5}
+    behind = {} if dax is None else {"dax": dax}
+    found = run(scenario(batches, level="request", duration="1m", table=table, **FIELDS, **behind))
+    assert found.to_dict()["requests"]["failed"] == 0
+    if dax is None:
+        each = 0.7 * 1.5 + 0.3 * 0.5
+        offered = found.to_dict()["requests"]["offered"]
+        assert found.to_dict()["consumed"]["table"]["read_units"] == pytest.approx(offered * 4 * each, rel=0.02)
+
+
+def test_queries_that_follow_pass_the_cache_by_at_the_flow_level() -> None:
+    after = {"traffic": "reads", "per": 0.5}
+    query = {"name": "after", "operation": "Query", "follows": after, "items": 1}
+    result = run(made(reads(), query, duration="1m", table={"pk": "USER#{user}", "sk": "S"}))
+    assert any(sentence.startswith("after follows another pattern") for sentence in result.warnings)
+    assert result.to_dict()["traffic"]["after"]["attempts"] > 0

@@ -177,3 +177,19 @@ def test_no_sentence_denies_what_the_next_one_advises(name: str) -> None:
         told = "\n".join(sentences(run_of(name), dimension))
         if "neither does warm throughput" in told:
             assert "warm_" not in told
+
+
+@pytest.mark.parametrize("stretch_ticks", [7, 256])
+def test_one_partition_of_that_era_needs_what_its_table_needs_at_any_stretch(stretch_ticks: int) -> None:
+    reads = {
+        "name": "r",
+        "operation": "TransactGetItems",
+        "rate": 20,
+        "arrivals": "even",
+        "item_bytes": 20_000,
+        "batch": 10,
+    }
+    table = {"pk": "T", "mode": "provisioned", "read_capacity": 5, "write_capacity": 300}
+    scenario = sim.from_dict({"format": 1, "duration": "1m", "admission": "static", "table": table, "traffic": [reads]})
+    last = sim.run(scenario, stretch_ticks=stretch_ticks).explanation[-1]
+    assert last.startswith("What would help: provision 2,000 read units/s for the busiest minute")

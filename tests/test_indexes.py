@@ -377,3 +377,14 @@ def test_the_height_of_a_stretch_changes_no_byte(document: dict[str, Any], retry
     document["traffic"][0]["client"] = {"retry": retry}
     scenario = sim.from_dict(document)
     assert len({sim.run(scenario, stretch_ticks=height).to_json() for height in (7, 64, 256)}) == 1
+
+
+def test_a_pattern_of_many_entries_that_has_not_come_yet_disturbs_nobody() -> None:
+    gsi = [{"name": f"G{k}", "pk": "G#{user}", "read_capacity": 100, "write_capacity": 100} for k in range(2)]
+    table = {"pk": "USER#{user}", "mode": "provisioned", "read_capacity": 100, "write_capacity": 100}
+    one = write(touches=["G0"], rate=5)
+    two = {"name": "after", "operation": "PutItem", "item_bytes": 800, "follows": {"traffic": "w", "per": 1}}
+    other = write("plain", touches=["G0"], rate=5)
+    result = sim.run(made("request", gsi, one, other, two, table=table, duration="1m"))
+    consumed = result.to_dict()["consumed"]
+    assert consumed["index/G1"]["write_units"] == result.to_dict()["traffic"]["after"]["succeeded"]

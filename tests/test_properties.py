@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from reference.small import pattern, provisioned, scenario
 from strategies import Document, scenario_documents, scenarios
 
+from sim.levels.cacheable import background_of
 from sim.levels.demand import demand_of
 from sim.limits import BURST_WINDOW_S
 from sim.names import TABLE, AdmissionPolicy, Dimension, Mode, index_resource
@@ -41,9 +42,12 @@ def check_books(result: Result) -> None:
             assert record.attempts.sum() >= record.offered.sum() * (1 - NEAR)
         else:
             assert sum(record.failures.values()) == pytest.approx(failed, abs=1e-3, rel=NEAR)
-            assert (record.attempts == record.offered).all()  # no retries yet
+            np.testing.assert_allclose(
+                record.attempts, record.came, atol=1e-3
+            )  # no retries; what a cache answers is no attempt
         assert record.unprocessed >= -1e-3
-    events = sum(float(record.throttle_events.sum()) for record in result.traffic.values())
+    # What DAX asks in the background after transactions is no pattern of the result, and yet throttled.
+    events = sum(float(record.throttle_events.sum()) for record in result.recorder.traffic.values())
     assert sum(throttle.count for throttle in result.throttles) == pytest.approx(events, abs=1e-3, rel=NEAR)
     lanes = [lane for record in result.resources.values() for lane in record.lanes.values()]
     by_lane = sum(float(lane.throttle_events.sum()) for lane in lanes)
@@ -134,9 +138,11 @@ def check_json(result: Result) -> None:
     assert 0 <= found["throttled_fraction"] <= 1
     assert 0 <= found["failed_fraction"] <= 1
     assert found["partitions"][TABLE]["hottest_share"] <= 1 + NEAR
-    assert sum(t["count"] for t in found["throttles"]) == pytest.approx(
-        sum(t["throttle_events"] for t in found["traffic"].values()), abs=1e-3
-    )
+    of_patterns = sum(t["throttle_events"] for t in found["traffic"].values())
+    throttled = sum(t["count"] for t in found["throttles"])
+    behind = [background_of(result.scenario, traffic) for traffic in result.scenario.traffic]
+    assert throttled >= of_patterns - 1e-3
+    assert any(behind) or throttled == pytest.approx(of_patterns, abs=1e-3)
     assert all(isinstance(sentence, str) and sentence for sentence in found["explanation"])
 
 

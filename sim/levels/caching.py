@@ -254,7 +254,10 @@ class Caching:
         self._recorder = recorder
         self.record = recorder.dax = CacheRecord(recorder.grid)
         self._ways = {id(pattern): way_of(scenario, pattern.demand) for pattern in patterns}
-        self._cached = [p for p in patterns if self._ways[id(p)] in (Way.ITEM, Way.QUERY) and not p.demand.invalid]
+        asks = (p for p in patterns if self._ways[id(p)] in (Way.ITEM, Way.QUERY) and not p.demand.invalid)
+        self._cached = [
+            p for p in asks if p.integral is not None
+        ]  # of those that follow nobody knows the rate beforehand
         self._members: dict[int, list[_Member]] = {id(p): [] for p in self._cached}
         stores = []
         items = self._item_families(patterns)

@@ -394,8 +394,15 @@ def _divide_misses(pattern: Pattern, requests: Ints) -> list[Counts]:
     items = flows[0].leg.items
     parts = [flow.fraction * flow.passes * flow.shares / max(float(flow.shares.sum()), 1e-300) for flow in flows]
     if flows[0].leg.together:  # a batch under one partition key: its misses lie in one place
-        at = [flow.draws.multinomial(requests, flow.shares / flow.shares.sum()) * items for flow in flows]
-        return [flow.draws.binomial(n, flow.fraction * flow.passes) for flow, n in zip(flows, at, strict=True)]
+        left = pattern.hit_draws.multinomial(requests, flows[0].shares / flows[0].shares.sum()) * items
+        counts = []
+        of_left = 1.0  # each item takes one leg, or is answered
+        for flow in flows:
+            part = flow.fraction * flow.passes
+            counts.append(flow.draws.binomial(left, min(1.0, part / of_left) if of_left > 0 else 0.0))
+            left = left - counts[-1]
+            of_left -= part
+        return counts
     cells = np.concatenate(parts)
     answered = max(0.0, 1.0 - float(cells.sum()))
     dealt = pattern.hit_draws.multinomial(requests * items, [*cells, answered])[:, :-1]

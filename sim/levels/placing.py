@@ -134,7 +134,21 @@ def _dealt(drawn: Drawn, deals: Sequence[np.random.Generator]) -> Ints:
     """(leg, column) of every item of every request, requests × items × 2: the cells of each tick, shuffled among its requests."""
     if drawn.pattern.demand.joint is Joint.ALL:  # every request has each leg
         return np.concatenate([_shuffled([k], [leg.counts], leg, deals[k]) for k, leg in enumerate(drawn.legs)], axis=1)
+    like = drawn.legs[0].flow
+    if like.leg.together and len(drawn.legs) > 1 and not like.entries:
+        return _shuffled_within(drawn, deals)
     return _shuffled(list(range(len(drawn.legs))), [leg.counts for leg in drawn.legs], drawn.legs[0], deals[0])
+
+
+def _shuffled_within(drawn: Drawn, deals: Sequence[np.random.Generator]) -> Ints:
+    """Batches under one key of whose items each takes a leg of its own: the place of each batch, then whose items are which."""
+    counts = [leg.counts for leg in drawn.legs]
+    items, partitions = drawn.legs[0].flow.leg.items, counts[0].shape[1]
+    cells, tick = _listed(counts)
+    cells = cells[np.lexsort((deals[1].random(len(cells)), cells % partitions, tick))].reshape(-1, items)
+    tick = tick[::items]
+    cells = cells[np.lexsort((deals[0].random(len(cells)), tick))]
+    return np.stack((cells // partitions, cells % partitions), axis=2)
 
 
 def _shuffled(legs: list[int], counts: list[Counts], like: Moving, deal: np.random.Generator) -> Ints:

@@ -626,6 +626,8 @@ class Loop:
             codes[i, e] = number
         for leg, entries in enumerate(self._entries):
             mine = (legs == leg) & ~by_client
+            if not mine.any():  # who comes may have fewer entries than this leg
+                continue
             for e, (at, number, _, _) in enumerate(entries):
                 taken = mine & (arrivals.entries[:, e] >= 0)
                 if taken.any():

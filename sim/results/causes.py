@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TARGET_FRACTION = 0.7  # room kept in every cure: the target utilisation that AWS proposes for auto scaling
 _STEADY_FRACTION = 0.8  # refusals in fewer of the periods between first and last are "on and off"
+_NOISE = 1e-9  # sums of the same amounts in another order differ by less
 _ALL_OF_IT = 0.95  # a key with this part of a resource's traffic is all of it, for a sentence
 _FULL_FRACTION = 0.9  # asked for this part of what all partitions give, the table as a whole is short
 _SNUG_FRACTION = (
@@ -507,7 +508,7 @@ def _how_another_era_fared(result: Outcome, b: Bottleneck) -> Iterator[str]:
 
 def _cure_of_capacity(result: Outcome, b: Bottleneck) -> str:
     hottest = b.hottest.per_s if b.hottest is not None else 0.0
-    if not _is_instant(result) and hottest * b.partitions > b.busiest_per_s:
+    if not _is_instant(result) and hottest * b.partitions > b.busiest_per_s * (1 + _NOISE):
         return (
             f"the cure of that era: provision {at_least(hottest * b.partitions)} {_units(b)}{_of_index(b)}, "
             f"{amount(hottest)} for every one of the "
