@@ -178,6 +178,12 @@ def test_what_an_auto_scaled_index_refuses_is_more_than_what_its_table_does() ->
     assert found[INDEX, "IndexWriteProvisionedThroughputExceeded"] == pytest.approx(by_index, abs=1.5 * 3300)
 
 
+def test_the_time_line_tells_whose_relief_it_is() -> None:
+    told = [(m.stamp, m.resource, m.what) for m in sale("auto scaled").timeline if m.what.startswith("first")]
+    calm = "first minute in which it throttled no writes itself"
+    assert told == [("0:35:00", "table", calm), ("0:50:00", INDEX, calm)]
+
+
 def test_the_request_level_refuses_the_same() -> None:
     # A tenth of everything, since each put is one there: 900 / 0.7 and so on are rounded to other whole numbers, and a tenth is refused.
     table, index = PROVISIONED + provisioned(180, 18), provisioned(70, 6)
