@@ -95,6 +95,14 @@ def test_its_time_line_has_each_alarm_and_each_action() -> None:
     assert [(e["action"], e["outcome"], e["error"]) for e in told["events"]] == [("auto-scaling", "done", None)] * 6
 
 
+def test_a_saturated_table_is_told_to_have_consumed_all_its_capacity() -> None:
+    result = scaled(3000, minutes=25, write=500, target={"max": 5000}, table={"burst_at_start": 0, "partitions": 6})
+    details = [e.detail for e in result.recorder.events][1:4]
+    for detail, before in zip(details, ["721", "1,030", "1,472"], strict=True):
+        assert f"capacity from {before} to" in detail
+        assert f"2 minutes consumed {before} units/s on average, 100 % of capacity, with a target of 70 %" in detail
+
+
 def test_the_time_line_puts_alarms_changes_and_relief_in_order() -> None:
     result = scaled(300, minutes=40, table={"burst_at_start": 0}, event=[{"at": 2390, "mode": "on-demand"}])
     told = [(moment.stamp, moment.what) for moment in result.timeline]

@@ -153,3 +153,13 @@ def test_only_new_items_are_stored() -> None:
         fields=fields,
     )
     assert [demand_of(made, traffic).legs[0].new_bytes for traffic in made.traffic] == [1024, 0, 0, 0]
+
+
+def test_a_run_tells_of_keys_that_it_takes_together_only_where_others_are_listed() -> None:
+    even = {"user": {"kind": "uniform", "count": 10**12}}
+    assert run(scenario(fields=even, duration=10)).warnings == ()
+    skewed = {name: {"kind": "zipf", "count": 5000, "exponent": 0.9} for name in ("a", "b")}
+    (told,) = run(scenario(fields=skewed, table={"pk": "{a}#{b}"}, duration=10)).warnings
+    assert told.startswith(
+        "{a}#{b} has more keys than are listed one by one: 107,370 carry 51 % of writes, the rest lies evenly"
+    )

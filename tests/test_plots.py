@@ -335,6 +335,27 @@ def test_alarms_and_changes_are_marked_over_the_rates_at_their_times() -> None:
     assert legend(panel) == ["consumed", "throttled", "offered", "capacity", "alarm", "auto scaling", "refused"]
 
 
+def test_an_index_that_is_scaled_has_panels_though_it_throttles_nothing() -> None:
+    def titles(**index: object) -> list[str]:
+        gsi = [{"name": "idle", "pk": "H", "read_capacity": 50, "write_capacity": 50}]
+        gsi.append({"name": "scaled", "pk": "G", "read_capacity": 50, "write_capacity": 50, **index})
+        document = {
+            "format": 1,
+            "duration": 300,
+            "table": {"pk": "K", "mode": "provisioned", "read_capacity": 1, "write_capacity": 100, "gsi": gsi},
+            "traffic": [{"name": "w", "operation": "PutItem", "rate": 40}],
+        }
+        figure = plot_run(sim.run(sim.from_dict(document)))
+        return [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
+
+    of_table = ["Writes", "Partitions: 1"]
+    assert titles() == of_table
+    of_index = ["Writes of index/scaled", "Partitions of index/scaled: 1"]
+    assert titles(autoscaling={"write": {"min": 5, "max": 500}}) == of_table + of_index
+    # Reads of which there are none are shown where their capacity changes.
+    assert titles(autoscaling={"read": {"min": 60, "max": 500}}) == [*of_table, "Reads of index/scaled", of_index[1]]
+
+
 def test_an_index_that_throttles_has_panels_of_its_own_and_a_mark_on_the_tables() -> None:
     gsi = [{"name": "small", "pk": "G", "read_capacity": 1, "write_capacity": 5, "burst_at_start": 0}]
     document = {

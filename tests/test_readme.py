@@ -30,9 +30,10 @@ def test_the_lines_of_python_run(
 
 
 def test_the_scenario_file_runs() -> None:
-    (text,) = blocks("toml")
-    result = sim.run(sim.loads(text))
-    assert result.offered > 0
+    whole, *parts = blocks("toml")
+    assert whole.startswith("format = 1")
+    for text in (whole, *(f"{whole}\n{part}" for part in parts)):  # a part goes beside the tables of the whole
+        assert sim.run(sim.loads(text)).offered > 0
 
 
 def test_the_pictures_and_files_named_in_the_readme_are_there() -> None:

@@ -216,8 +216,9 @@ def test_the_comparison_marks_the_best_of_each_measure() -> None:
     assert cells["first throttle"] == [f"{run_of('one-item').first_throttle_s:.0f}s", "never", "*", "10m"]
     assert cells["partitions"] == ["4", "1", "4", "→", f"{run_of('flash-sale').table.partition_counts[-1][1]}"]
     assert cells["mode"] == ["on", "demand", "provisioned", "on", "demand"]
-    assert cells["a month, as run"] == [month("one-item")[0], "$332.15", "*", month("flash-sale")[0]]
-    assert cells["if provisioned"] == [month("one-item")[1], "$332.15", month("flash-sale")[1]]
+    # 1,000 read and 500 write units, 94.90 + 237.25, and a cent for what is stored.
+    assert cells["a month, as run"] == [month("one-item")[0], "$332.16", "*", month("flash-sale")[0]]
+    assert cells["if provisioned"] == [month("one-item")[1], "$332.16", month("flash-sale")[1]]
     assert "latency p50" not in cells  # no run knows it
     assert "and once" not in cells  # nothing is paid once
 
@@ -267,6 +268,15 @@ def test_many_runs_are_compared_one_to_a_row() -> None:
     assert [line.split()[0] for line in text.splitlines() if line and line.split()[0] in names] == names
     assert "0 % *" in line_with(text, "calm")
     assert "4 -> " in line_with(text, "flash-sale")
+
+
+def test_no_amount_is_broken_over_two_lines() -> None:
+    names = ["one-item", "calm", "flash-sale", "mostly-idle", "burst", "quota"]
+    text = compared(names, 76)
+    assert text.strip().startswith("run  ")  # a row for each
+    for name in ("one-item", "flash-sale"):
+        assert month(name)[0] in text
+    assert "$332.16 *" in text
 
 
 def test_equal_runs_have_no_best() -> None:

@@ -37,6 +37,8 @@ MINUTE_S = 60.0
 # starts without, or the last digits of a quotient.
 _LEAST_OVER = 0.05
 
+_WHOLE_FROM = 1000  # consumption is told as exactly as the capacity beside it
+
 
 class Alarm:
     """One of the two alarms of a policy.
@@ -213,7 +215,8 @@ class AutoScaler:
             self._ask(wanted, ControlAction.AUTO_SCALING, self._reason(alarm, mean_per_s, wanted))
 
     def _reason(self, alarm: Alarm, mean_per_s: float, wanted: float) -> str:
-        used = percent(mean_per_s / self._capacity)
+        used = percent(round(mean_per_s / self._capacity, 6))  # a dry bucket gives its capacity but for the last digits
+        mean = f"{mean_per_s:,.0f}" if mean_per_s >= _WHOLE_FROM else amount(mean_per_s)
         name, minutes = (ALARM_HIGH, SCALE_OUT_MINUTES) if alarm.is_high else (ALARM_LOW, SCALE_IN_MINUTES)
         bound = ""
         if wanted == self.most and wanted < mean_per_s / self._target:
@@ -221,7 +224,7 @@ class AutoScaler:
         elif wanted == self.least and wanted > mean_per_s / self._target + 1:
             bound = ", as far as the minimum allows"
         return (
-            f"{name}, {minutes} minutes consumed {amount(mean_per_s)} units/s on average, {used} of capacity, with a target of "
+            f"{name}, {minutes} minutes consumed {mean} units/s on average, {used} of capacity, with a target of "
             f"{percent(self._target)}{bound}"
         )
 

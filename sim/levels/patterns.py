@@ -25,6 +25,7 @@ from sim.levels.randomness import generator
 from sim.levels.tracks import Segments, Tracks, tracks_of_query
 from sim.names import Arrivals, Dimension, Operation
 from sim.partitions.resource import Resource
+from sim.results.phrases import percent
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
 from sim.scenario.templates import fields_of
@@ -232,10 +233,11 @@ class Patterns:
 
     def _known(self, demand: Demand, spec: KeySpec, spread: Spread) -> Spread:
         self._key_names.update((key.position, key.text) for key in spread.named)
-        if spread.background > 0 and spread.error > 0:
+        # Over a million equal keys lie evenly to a thousandth, which is no news to anybody.
+        if spread.background > 0 and spread.error > 0 and len(spread.positions):
             self._recorder.warn(
                 f"{spec.pk} has more keys than are listed one by one: {len(spread.positions):,} carry "
-                f"{1 - spread.background:.1%} of {demand.traffic.name}, the rest lies evenly; "
+                f"{percent(1 - spread.background)} of {demand.traffic.name}, the rest lies evenly; "
                 f"a large range's share is right to about {spread.error:.1g}"
             )
         return spread

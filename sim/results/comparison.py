@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sim.names import Mode
@@ -239,8 +240,15 @@ def compare(
 
 
 def _titles(labels: Sequence[str], results: Sequence[Outcome]) -> list[str]:
-    """Titles where each run has its own, and they differ still when they are cut short; else the labels."""
-    for words in ([result.scenario.title for result in results], labels):
+    """Titles where each run has its own, and they differ still when they are cut short; else the labels.
+
+    What all titles begin with, up to a comma or a colon, tells no run from another and is left out.
+    """
+    titles = [result.scenario.title for result in results]
+    begin = "".join(signs[0] for signs in takewhile(lambda signs: len(set(signs)) == 1, zip(*titles, strict=False)))
+    begin = begin[: max(begin.rfind(mark) + len(mark) if mark in begin else 0 for mark in (", ", ": "))]
+    rests = [title.removeprefix(begin) for title in titles]
+    for words in (rests if len(set(titles)) > 1 and all(rests) else titles, labels):
         shown = [name(text, longest=_NAME_CHARACTERS) for text in words]
         if all(words) and len(set(shown)) == len(results):
             return shown

@@ -86,7 +86,7 @@ _CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.UPDATE_TABLE: ("UpdateTable", "s"),
 }
 _LEGEND_COLUMNS_MAX = 5
-_INDEXES_SHOWN = 2  # those that refused most; the report names all
+_INDEXES_SHOWN = 2  # those that refused most, then those whose capacity changed; the report names all
 _INDEX_INCHES = 3.6  # that the figure grows for each
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
@@ -94,7 +94,9 @@ _OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
 
 
 def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
-    """Draw a run: rates of each dimension that has traffic, above a map of the partitions; below, the same of indexes that throttled.
+    """Draw a run: rates of each dimension that has traffic, above a map of the partitions; below, the same of indexes.
+
+    An index is shown where it throttled, or where auto scaling, a schedule or an event did something to it.
 
     Parameters
     ----------
@@ -104,7 +106,13 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     -------
     The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
     """
-    shown = [TABLE, *_throttling_indexes(result)]
+    refusing = _throttling_indexes(result)
+    acted_on = [
+        r
+        for r in result.resources
+        if r != TABLE and r not in refusing and any(_is_acted_on(result, r, d) for d in Dimension)
+    ]
+    shown = [TABLE, *(refusing + acted_on)[:_INDEXES_SHOWN]]
     if figure is None:
         figure = Figure(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
@@ -115,7 +123,12 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     for resource in shown:
         record = result.resources[resource]
         asked = [d for d, lane in record.lanes.items() if lane.offered_units.any()] or [Dimension.WRITE]
-        parts += [(resource, d, 1.0) for d in asked if resource == TABLE or record.lanes[d].throttle_events.any()]
+        parts += [
+            (resource, d, 1.0)
+            for d in record.lanes
+            if (d in asked and (resource == TABLE or record.lanes[d].throttle_events.any()))
+            or (resource != TABLE and _is_acted_on(result, resource, d))
+        ]
         parts.append((resource, None, min(1.6, 0.8 + 0.2 * (len(record.partitions) - len(record.splits)))))
     heights = [height for _, _, height in parts]
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
@@ -143,13 +156,22 @@ def _refused_here(result: Outcome, resource: str, dimension: Dimension, edges: I
 
 
 def _throttling_indexes(result: Outcome) -> list[str]:
-    """The indexes that refused most, most first."""
+    """The indexes that refused something, most first."""
     events = {
         resource: sum(float(lane.throttle_events.sum()) for lane in record.lanes.values())
         for resource, record in result.resources.items()
         if resource != TABLE
     }
-    return sorted((r for r, count in events.items() if count > 0), key=lambda r: (-events[r], r))[:_INDEXES_SHOWN]
+    return sorted((r for r, count in events.items() if count > 0), key=lambda r: (-events[r], r))
+
+
+def _is_acted_on(result: Outcome, resource: str, dimension: Dimension) -> bool:
+    """Whether auto scaling's high alarm went off, or a change was made or refused, of the resource's own."""
+    alarms = result.resources[resource].lanes[dimension].alarms.get(ALARM_HIGH, [])
+    return any(state == AlarmState.ALARM for _, state in alarms) or any(
+        e.resource == resource and e.dimension == dimension and e.action in _CHANGE_MARKS
+        for e in result.recorder.events
+    )
 
 
 def save_run(result: Outcome, path: str | PathLike[str]) -> None:

@@ -41,6 +41,8 @@ _FEW_KEYS_SHARE = 0.9  # where the listed keys are nearly all traffic, they are 
 _HALF = 0.5
 _RETRIES_SHOWN_ABOVE = 1.05  # attempts per request
 _MEASURE_COLUMNS = 20
+_RUN_COLUMN = 8
+_COLUMN_GAP = 2
 _SPARK_COLUMNS_MAX = 60
 _BAR_COLUMNS = 16
 _MOMENTS_MAX = 20  # lines of the time line; of a longer one its beginning and its end are shown
@@ -109,8 +111,23 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
             paper.add(table, Text(measure.title, _QUIET), *(row[k] for row in rows))
     else:
         kept = [k for k, measure in enumerate(measures) if measure.short]
-        columns = [Column(measures[k].short, justify="right", overflow="fold") for k in kept]
-        table = _grid(Column("run", overflow="fold", min_width=8), *columns)
+        for k in kept:
+            if not any(mark for mark in best[k]):
+                for row in rows:
+                    row[k].rstrip()
+        # An amount that is broken over two lines is read as another one: where there is room, only names and peaks are, between words.
+        is_broken = [measures[k].of is _peak for k in kept]
+        cells = [[measures[k].short, *(row[k].plain for row in rows)] for k in kept]
+        words = [
+            [w for cell in column for w in (cell.split() if broken else [cell])]
+            for column, broken in zip(cells, is_broken, strict=True)
+        ]
+        fits = _RUN_COLUMN + sum(max(map(len, column)) + _COLUMN_GAP for column in words) <= paper.width
+        columns = [
+            Column(measures[k].short, justify="right", overflow="fold", no_wrap=fits and not broken)
+            for k, broken in zip(kept, is_broken, strict=True)
+        ]
+        table = _grid(Column("run", overflow="fold", min_width=_RUN_COLUMN), *columns)
         for label, row in zip(labels, rows, strict=True):
             paper.add(table, label, *(row[k] for k in kept))
     paper.section("", table)
@@ -191,7 +208,7 @@ class _Paper:
 
 
 def _grid(*columns: Column) -> Table:
-    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=_QUIET, expand=False)
+    return Table(*columns, box=None, pad_edge=False, padding=(0, _COLUMN_GAP, 0, 0), header_style=_QUIET, expand=False)
 
 
 def _headline(result: Result) -> Text:

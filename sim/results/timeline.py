@@ -70,7 +70,11 @@ def _changes(result: Outcome) -> Iterator[Moment]:
 
 
 def _reliefs(result: Outcome) -> Iterator[Moment]:
-    """The first minute without throttles after a minute with some."""
+    """The first minute without throttles after a minute with some; where several resources throttle, of each by itself."""
+    refusing = [
+        r for r, record in result.resources.items() if any(x.throttle_events.any() for x in record.lanes.values())
+    ]
+    calm_of = "without throttled {}s" if len(refusing) == 1 else "in which it throttled no {}s itself"
     for resource, record in result.resources.items():
         for dimension, lane in record.lanes.items():
             events, begins_s = per_minute(result, lane.throttle_events)
@@ -78,4 +82,4 @@ def _reliefs(result: Outcome) -> Iterator[Moment]:
             calm = np.flatnonzero(events == 0)
             after = calm[calm > throttled[0]] if len(throttled) else calm[:0]
             if len(after):
-                yield Moment(float(begins_s[after[0]]), resource, f"first minute without throttled {dimension}s")
+                yield Moment(float(begins_s[after[0]]), resource, f"first minute {calm_of.format(dimension)}")
