@@ -106,13 +106,7 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     -------
     The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
     """
-    refusing = _throttling_indexes(result)
-    acted_on = [
-        r
-        for r in result.resources
-        if r != TABLE and r not in refusing and any(_is_acted_on(result, r, d) for d in Dimension)
-    ]
-    shown = [TABLE, *(refusing + acted_on)[:_INDEXES_SHOWN]]
+    shown = [TABLE, *_shown_indexes(result)]
     if figure is None:
         figure = Figure(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
@@ -153,6 +147,14 @@ def _refused_here(result: Outcome, resource: str, dimension: Dimension, edges: I
     own = np.add.reduceat(lanes[resource], edges[:-1])
     of_all = np.add.reduceat(np.sum(list(lanes.values()), axis=0), edges[:-1])
     return np.divide(own, of_all, out=np.ones(len(own)), where=of_all > 0)
+
+
+def _shown_indexes(result: Outcome) -> list[str]:
+    """The indexes that have panels of their own: those that refused something, then those that were acted on."""
+    refusing = _throttling_indexes(result)
+    others = [r for r in result.resources if r != TABLE and r not in refusing]
+    acted_on = [r for r in others if any(_is_acted_on(result, r, d) for d in Dimension)]
+    return (refusing + acted_on)[:_INDEXES_SHOWN]
 
 
 def _throttling_indexes(result: Outcome) -> list[str]:
@@ -475,7 +477,7 @@ def _draw_alarms(result: Outcome, dimension: Dimension, resource: str, axes: Axe
         for report in evaluate_alarms(result)
         if report.in_alarm_s
         and (report.dimension is dimension or (report.dimension is None and shared))
-        and (report.resource == resource or (resource == TABLE and report.resource not in _throttling_indexes(result)))
+        and (report.resource == resource or (resource == TABLE and report.resource not in _shown_indexes(result)))
     ][:_ALARMS_SHOWN]
     if not rang:
         return
