@@ -372,13 +372,13 @@ def test_the_explanation_says_what_the_cache_took_away_and_what_it_does_not_help
 
 def test_closed_loops_meet_the_cache_too() -> None:
     one = made(
-        {"name": "reads", "operation": "GetItem", "threads": 4}, level="request", duration="1m", dax={"item_ttl": "1m"}
+        {"name": "reads", "operation": "GetItem", "threads": 4}, level="request", duration="8s", dax={"item_ttl": "1m"}
     )
     result = run(one).to_dict()
     assert result["dax"]["item_hit_fraction"] > 0.8
-    assert result["traffic"]["reads"]["latency_ms"]["p50"] == pytest.approx(0.3, rel=0.05)
+    assert 0.27 < result["traffic"]["reads"]["latency_ms"]["p50"] < 0.45  # a hit's, and more while the cache is cold
     # Little's law: four threads, and each request takes its time.
-    mean_s = 4 * 60 / result["requests"]["offered"]
+    mean_s = 4 * 8 / result["requests"]["offered"]
     assert 0.0003 < mean_s < 0.002
 
 
