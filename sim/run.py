@@ -190,12 +190,15 @@ def _move_traffic(
         until_s = min(env.peek(), grid.duration_s)
         # An event inside a tick takes effect at the tick's end.
         last = min(grid.ticks, max(tick, int(-(-(until_s - 1e-9) // grid.tick_s))))
+        wait_s = 0.0
         if last > tick:
             level.advance(tick, last)
             tick = last
             if progress is not None:
                 progress(tick / grid.ticks)
-        yield env.timeout(max(0.0, min(tick * grid.tick_s, grid.duration_s) - env.now))
+        else:  # an event a rounding error after the tick's edge comes first, or nobody would ever come to it
+            wait_s = until_s - env.now
+        yield env.timeout(max(0.0, wait_s, min(tick * grid.tick_s, grid.duration_s) - env.now))
 
 
 def _call_at(

@@ -471,3 +471,14 @@ def test_queries_that_follow_pass_the_cache_by_at_the_flow_level() -> None:
     result = run(made(reads(), query, duration="1m", table={"pk": "USER#{user}", "sk": "S"}))
     assert any(sentence.startswith("after follows another pattern") for sentence in result.warnings)
     assert result.to_dict()["traffic"]["after"]["attempts"] > 0
+
+
+def test_times_that_lie_a_rounding_error_after_an_edge_hold_no_run_up() -> None:
+    progress: list[float] = []
+
+    def note(fraction: float) -> None:
+        progress.append(fraction)
+
+    behind = {"nodes": 3, "item_ttl": "7s", "capacity_items": 5}
+    run(made(reads(rate=0.5, starts=5), dax=behind, tick=0.1, duration="3m"), progress=note)
+    assert progress[-1] == 1
