@@ -260,7 +260,8 @@ def test_compare_names_the_cheapest_that_throttles_less_than_it_may(file: Path, 
     assert [run["serves"] for run in strict["runs"]] == [False, True]
     assert [run["serves"] for run in lax["runs"]] == [True, True]
     assert (strict["max_throttled"], lax["max_throttled"]) == (0.01, 0.45)
-    assert strict["runs"][1]["per_month"] == round((120 * 0.00065 + 0.00013) * 730, 2)
+    capacity = (120 * 0.00065 + 0.00013) * 730  # and a cent or so for what is stored
+    assert capacity < strict["runs"][1]["per_month"] < capacity + 0.05
     assert (
         "Cheapest with at most 45 % throttled: small"
         in ddbsim("compare", small, large, "--max-throttled", "45%").stdout
