@@ -11,7 +11,7 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 
 # Quick and the same at every run for everybody's working day; deep looks for new examples.
-settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("quick", max_examples=15, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("deep", max_examples=500, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -166,7 +166,7 @@ FACTS = {
         "used 12 % of its 500 provisioned write units/s",
         "used 10 % of its provisioned read capacity and 12 % of its provisioned write capacity",
         "on demand is cheaper below about 29 %",
-        "costs $332.15, and on demand $131.40",
+        "costs $332.16, and on demand $131.41",
     ],
     "calm": ["partition 2, the busiest, gave 51 % of its ceiling of 1,000 write units/s at"],
     "nobody": ["There was no traffic."],

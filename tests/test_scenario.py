@@ -571,8 +571,9 @@ def test_indexes_and_auto_scaling_are_left_out_with_what_hangs_on_them() -> None
 
 
 def test_what_is_not_simulated_yet_is_refused_with_its_cure() -> None:
-    (problem,) = problems_of(WITH_INDEXES + "\n[dax]\n")
-    assert problem.path == "dax"
+    index = 'pk = "{status}"'
+    (problem,) = problems_of(WITH_INDEXES.replace(index, index + '\ncreated_at = "5m"'))
+    assert problem.path == "table.gsi[0].created_at"
     assert "understood but not simulated yet" in problem.message
     assert problem.hint
 
