@@ -178,7 +178,12 @@ def _because_of_the_ceiling(result: Outcome, b: Bottleneck) -> str:
         return f"{gives} and the {number(b.partitions)} partitions of that moment {amount(b.partitions * b.ceiling_per_s)} together"
     if b.hottest is None:
         return gives
-    return f"{gives} and partition {b.hottest.number}, one of {plural(b.partitions, 'partition')}, was asked for up to {hottest}"
+    which = (
+        "the only partition" if b.partitions == 1 else f"partition {b.hottest.number}, one of {number(b.partitions)},"
+    )
+    if b.hottest.per_s < b.ceiling_per_s:  # over a minute: its bucket lasts a second
+        return f"{gives} and {which} was asked for more in single seconds, though for no more than {hottest} over its busiest minute"
+    return f"{gives} and {which} was asked for up to {hottest}"
 
 
 def _eventual(result: Outcome, b: Bottleneck) -> str:
