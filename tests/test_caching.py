@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,14 @@ from reference.small import pattern, scenario
 
 import sim
 from sim.clients.dax import NodeCache
+from sim.keyspace.building import KeySpace, KeySpec
+from sim.levels.demand import demand_of
 from sim.levels.fluidcache import FluidCache
+from sim.levels.identity import Keys
+from sim.levels.laid import Laid
+from sim.names import Dimension
 from sim.results.result import Result
-from sim.run import run
+from sim.run import make_resources, run
 from sim.scenario import Scenario
 
 LEVELS = ("flow", "request")
@@ -482,3 +489,25 @@ def test_times_that_lie_a_rounding_error_after_an_edge_hold_no_run_up() -> None:
     behind = {"nodes": 3, "item_ttl": "7s", "capacity_items": 5}
     run(made(reads(rate=0.5, starts=5), dax=behind, tick=0.1, duration="3m"), progress=note)
     assert progress[-1] == 1
+
+
+@pytest.mark.parametrize("count", [50, 2**20 + 5])
+def test_a_key_drawn_alone_is_the_key_drawn_among_others(count: int) -> None:
+    fields = {"user": {"kind": "uniform", "count": count}, "order": {"kind": "zipf", "count": 9, "exponent": 1}}
+    one = made(reads(), fields=fields, table={"pk": "USER#{user}", "sk": "ORDER#{order}"})
+    demand, spec = demand_of(one, one.traffic[0]), KeySpec("USER#{user}", "ORDER#{order}")
+    keyspace, resource = KeySpace(one, [spec]), make_resources(one)["table"]
+    assert demand.legs[0].spec == spec
+    laid = Laid("reads", resource, Dimension.READ, 0.5, partial(keyspace.spread, spec))
+    keys = Keys(laid, partial(keyspace.spread, spec), partial(keyspace.sort_keys, spec))
+    rng = np.random.default_rng(1)
+    columns, chance, sort_chance = rng.integers(0, 4, 300), rng.random(300), rng.random(300)
+    many = list(zip(*(row.tolist() for row in keys.draw(columns, chance, sort_chance)), strict=True))
+    assert [keys.draw_one(*row) for row in zip(columns.tolist(), chance, sort_chance, strict=True)] == many
+    cuts = [cut.hash for cut in resource.partitions.cuts]
+    held = [bisect_right(cuts, owner) - 1 for _, owner in many]
+    # What is not listed stands for a cell of the hash space, which may begin before its partition does.
+    width = 2**64 / count
+    assert all(
+        k == column or cuts[column] - owner < width for k, column, (_, owner) in zip(held, columns, many, strict=True)
+    )

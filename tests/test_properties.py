@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from reference.small import pattern, provisioned, scenario
 from strategies import Document, scenario_documents, scenarios
 
-from sim.levels.cacheable import background_of
 from sim.levels.demand import demand_of
 from sim.limits import BURST_WINDOW_S
 from sim.names import TABLE, AdmissionPolicy, Dimension, Mode, index_resource
@@ -138,11 +137,16 @@ def check_json(result: Result) -> None:
     assert 0 <= found["throttled_fraction"] <= 1
     assert 0 <= found["failed_fraction"] <= 1
     assert found["partitions"][TABLE]["hottest_share"] <= 1 + NEAR
-    of_patterns = sum(t["throttle_events"] for t in found["traffic"].values())
-    throttled = sum(t["count"] for t in found["throttles"])
-    behind = [background_of(result.scenario, traffic) for traffic in result.scenario.traffic]
-    assert throttled >= of_patterns - 1e-3
-    assert any(behind) or throttled == pytest.approx(of_patterns, abs=1e-3)
+    behind = found["dax"]["background_throttle_events"] if found["dax"] else 0.0
+    assert sum(t["count"] for t in found["throttles"]) == pytest.approx(
+        sum(t["throttle_events"] for t in found["traffic"].values()) + behind, abs=1e-3
+    )
+    if found["dax"]:
+        cache = found["dax"]
+        assert cache["item_hits"] <= cache["item_reads"] + NEAR
+        assert cache["query_hits"] <= cache["query_reads"] + NEAR
+        assert cache["stale_hits"] <= cache["item_hits"] + cache["query_hits"] + slack
+        assert cache["passed_through"] + cache["refused"] <= cache["requests"] + slack
     assert all(isinstance(sentence, str) and sentence for sentence in found["explanation"])
 
 

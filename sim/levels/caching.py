@@ -46,9 +46,10 @@ from sim.scenario.templates import fields_of
 
 NEVER_TWICE = 1e15  # keys of a population so large that none is asked again
 _STEPS_PER_TTL = 32
-_EDGES_MAX = 4000
+_EDGES_MAX = 500
 _LATEST_STEP_S = 60.0
 _SUBSTEPS_MAX = 16
+_SUBSTEPS_REFUSED = 4  # while the table refuses misses, so that fewer are refused as the cache fills
 _CLASSES_PER_OCTAVE = 8
 # A change of the misses from which on they are laid anew: as a part of the reads, and of the misses.
 _MATERIAL = 0.002
@@ -197,9 +198,9 @@ class _Store:
         seconds = end_s - begin_s
         steps = 1
         if any(member.served_per_s is not None for family in self._families for member in family.members):
-            steps = _SUBSTEPS_MAX
-        elif self.ttl_s is not None and not self._is_calm(begin_s, end_s):
-            steps = min(_SUBSTEPS_MAX, max(1, int(np.ceil(seconds * _STEPS_PER_TTL / self.ttl_s - 1e-9))))
+            steps = _SUBSTEPS_REFUSED
+        if self.ttl_s is not None and not self._is_calm(begin_s, end_s):
+            steps = min(_SUBSTEPS_MAX, max(steps, int(np.ceil(seconds * _STEPS_PER_TTL / self.ttl_s - 1e-9))))
         none = np.zeros(sum(len(family.counts) for family in self._families))
         misses, asked, late = none, none, none
         for k in range(steps):
@@ -467,15 +468,13 @@ def _edges(grid: TimeGrid, ttls_s: Sequence[float | None], rollovers_s: set[floa
     tick_s, end_s = grid.tick_s, grid.duration_s
     step_s = min([_LATEST_STEP_S, *(ttl / _STEPS_PER_TTL for ttl in ttls_s if ttl is not None)])
     step_s = max(tick_s, step_s, end_s / _EDGES_MAX)
-    edges = {0.0}
-    at = 0.0
-    while at < end_s:
-        ahead = min(step_s, max(tick_s, at / 2))
-        at = min(end_s, at + tick_s * max(1, int(ahead / tick_s + 1e-9)))
-        edges.add(at)
-    for at_s in rollovers_s:
-        edges.add(min(end_s, tick_s * float(np.ceil(at_s / tick_s - 1e-9))))
-    return sorted(edges)
+    ticks = {0, grid.ticks}
+    at = 0
+    while at < grid.ticks:
+        at += max(1, int(min(step_s / tick_s, at / 2) + 1e-9))
+        ticks.add(min(at, grid.ticks))
+    ticks |= {min(int(np.ceil(at_s / tick_s - 1e-9)), grid.ticks) for at_s in rollovers_s}
+    return [min(tick * tick_s, end_s) for tick in sorted(ticks)]
 
 
 def _spread_of(keyspace: KeySpace, member: _Member, now_s: float) -> Spread | None:

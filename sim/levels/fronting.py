@@ -55,6 +55,7 @@ class _Side:
         self.resources: list[str] = []
         self.entries: list[list[tuple[str, int, Keys]]] = []
         self.draws: tuple[np.random.Generator, np.random.Generator] | None = None
+        self.single: tuple[Pool, Pool]  # the same numbers one by one, for closed loops
 
 
 class Front:
@@ -99,6 +100,7 @@ class Front:
                 continue
             name = traffic.name
             side.draws = (generator(scenario.seed, name, "keys"), generator(scenario.seed, name, "sort keys"))
+            side.single = (Pool(side.draws[0].random), Pool(side.draws[1].random))
             for flow in stream.pattern.flows:
                 leg: Leg = flow.leg
                 pinned = traffic.partition is not None
@@ -147,9 +149,15 @@ class Front:
         side = self._sides[id(stream)]
         if side.draws is None:
             return None
-        legs = np.array([[leg for leg, _ in cells]], dtype=np.int64)
-        columns = np.array([[column_of[number] for _, number in cells]], dtype=np.int64)
-        return self._drawn(stream, side, legs, columns)[0]
+        chance, sort_chance = side.single
+        together = stream.pattern.flows[0].leg.together
+        drawn = []
+        of_key = chance.next()
+        for k, (leg, number) in enumerate(cells):
+            if k and not together:  # else one partition key for the whole batch
+                of_key = chance.next()
+            drawn.append(side.keys[leg].draw_one(column_of[number], of_key, sort_chance.next()))
+        return drawn
 
     def _drawn(self, stream: Stream, side: _Side, legs: np.ndarray, columns: np.ndarray) -> list[list[Key]]:
         assert side.draws is not None, "the pattern's requests know their keys"
@@ -258,8 +266,8 @@ class Front:
         for name, place, keys in side.entries[leg]:
             if entries[place] >= 0:
                 column = stream.pattern.flows[leg].entries[place].resource.partitions.serving.index(entries[place])
-                _, owner = keys.draw(np.array([column]), np.array([self._nodes.next()]), np.zeros(1))
-                self._cluster.write_collection(now_s, (name, int(owner[0])))
+                _, owner = keys.draw_one(column, self._nodes.next(), 0.0)
+                self._cluster.write_collection(now_s, (name, owner))
                 self._cluster.write_collection(now_s, name)
 
     def close(self, first: int, edges_s: Floats) -> None:

@@ -72,6 +72,22 @@ class Keys:
         with np.errstate(over="ignore"):
             return keys + self._sort.draw(sort_chance) * _MIX, keys
 
+    def draw_one(self, column: int, chance: float, sort_chance: float) -> tuple[int, int]:
+        """`draw` for a single request, without arrays."""
+        self._place()
+        spread = self._laid.spread
+        listed, rest = float(self._listed[column]), float(self._rest[column])
+        at = chance * (listed + rest)
+        if at < listed or not rest:
+            row = int(self._below.searchsorted(float(self._low[column]) + at, side="right")) - 1
+            key = int(spread.positions[min(max(row, 0), len(spread.positions) - 1)]) if len(spread.positions) else 0
+        else:
+            begin, end = float(self._begin[column]), float(self._end[column])
+            key = int(_cell(np.array([begin + (at - listed) / rest * (end - begin)]), spread, self._cells)[0])
+        if self._sort is None:
+            return key, key
+        return (key + self._sort.draw_one(sort_chance) * int(_MIX)) % HASH_SPACE, key
+
     def _place(self) -> None:
         resource, spread = self._laid.resource, self._laid.spread
         mark = (resource.version, spread)
@@ -113,6 +129,14 @@ class _Law:
         if beyond.any() and spread.background > 0:
             keys[beyond] = _cell((at[beyond] - listed) / spread.background * float(HASH_SPACE), spread, self._cells)
         return keys
+
+    def draw_one(self, chance: float) -> int:
+        """`draw` for a single request."""
+        spread = self._spread
+        if spread.background > 0:
+            return int(self.draw(np.array([chance]))[0])
+        row = int(self._below.searchsorted(chance * float(self._below[-1]), side="right"))
+        return int(spread.positions[min(row, len(spread.positions) - 1)])
 
 
 def _cell(at: Floats, spread: Spread, cells: float) -> UInts:

@@ -127,6 +127,11 @@ class Outcome:
         """Records by access pattern; what a cache does of itself is none."""
         return {traffic.name: self.recorder.traffic[traffic.name] for traffic in self.scenario.traffic}
 
+    @cached_property
+    def background(self) -> tuple[TrafficRecord, ...]:
+        """Records of what a cache asks of the table by itself (F-DAX-3)."""
+        return tuple(record for name, record in self.recorder.traffic.items() if name not in self.traffic)
+
     # Measures.
 
     @cached_property

@@ -301,6 +301,8 @@ class Result(Outcome):
             "query_hit_fraction": _number(_share(record.total("query_hits"), record.total("query_reads"))),
             "stale_fraction": _number(_share(record.total("stale_hits"), hits)),
             **{name: _number(record.total(name)) for name in record.COLUMNS},
+            "background_reads": _number(sum(float(behind.attempts.sum()) for behind in self.background)),
+            "background_throttle_events": _number(sum(float(b.throttle_events.sum()) for b in self.background)),
         }
 
     def _consumed(self, name: str) -> dict[str, Any]:
