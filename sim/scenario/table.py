@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from sim.limits import GSI_MAX, LSI_MAX, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
+from sim.limits import GSI_MAX, ITEM_BYTES_MAX, LSI_MAX, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
 from sim.names import TABLE, Mode, Projection, TableClass
 from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.base import Place, Value, choices, refusal, refuse_all
@@ -174,6 +174,9 @@ class Table(Value):
 
 
 def _size_of_entry(index: Gsi | Lsi) -> Refused:
+    if index.projected_bytes is not None and index.projected_bytes > ITEM_BYTES_MAX:
+        sentence = f"is more than an item can have: at most {ITEM_BYTES_MAX:,} bytes"
+        return [(("projected_bytes",), index.projected_bytes, refusal(sentence))]
     if index.projection is Projection.ALL or index.projected_bytes is not None:
         return []
     sentence = f"is required with projection {index.projection}: the size of a whole entry, keys included"
