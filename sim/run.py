@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import simpy
@@ -22,7 +22,6 @@ from sim.keyspace.spread import Spread, even
 from sim.levels.cacheable import background_of, warn_of_uncached
 from sim.levels.demand import Demand, demand_of, typical_item_bytes
 from sim.levels.flow import STRETCH_TICKS, FlowLevel
-from sim.levels.request import RequestLevel
 from sim.limits import (
     MINUTE_S,
     ON_DEMAND_HEADROOM_FACTOR,
@@ -42,6 +41,9 @@ from sim.results.result import Result
 from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted
 from sim.units import storage_bytes
+
+if TYPE_CHECKING:
+    from sim.levels.request import RequestLevel
 
 Progress = Callable[[float], None]
 
@@ -119,6 +121,8 @@ def _simulate(
     key_names: dict[int, str] = {}
     level: FlowLevel | RequestLevel
     if scenario.level is Level.REQUEST:
+        from sim.levels.request import RequestLevel  # where it is used, so that `import sim` stays quick
+
         level = RequestLevel(scenario, demands, resources, keyspace, recorder, key_names, log=log)
     else:
         level = FlowLevel(scenario, demands, resources, keyspace, recorder, key_names, stretch_ticks=stretch_ticks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from sim.clients.quota import FluidQuota
 from sim.clients.retries import make_policy
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Counts, Floats
-from sim.levels.caching import Caching
 from sim.levels.cohorts import Cohorts, Tally
 from sim.levels.conflicts import at_work
 from sim.levels.coupled import settle_coupled
@@ -50,6 +50,9 @@ from sim.partitions.lane import Lane, Verdict
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from sim.levels.caching import Caching
 
 STRETCH_TICKS = 256  # rows drawn at a time: arrays that stay in the processor's cache
 _LEGS_MAX = TRANSACTION_ITEMS_MAX  # legs of a transaction that may add up
@@ -169,7 +172,11 @@ class FlowLevel:
         self._grid = recorder.grid
         self._stretch_ticks = stretch_ticks
         self._patterns = Patterns(scenario, demands, resources, keyspace, recorder, key_names)
-        self._caching = None if scenario.dax is None else Caching(scenario, self._patterns.all, keyspace, recorder)
+        self._caching: Caching | None = None
+        if scenario.dax is not None:
+            from sim.levels.caching import Caching  # where it is used, so that `import sim` stays quick
+
+            self._caching = Caching(scenario, self._patterns.all, keyspace, recorder)
         self._bundles = [
             *(_Bundle(Dimension.READ, {name: resource}) for name, resource in resources.items()),
             _Bundle(Dimension.WRITE, dict(resources)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 
 import numpy as np
 
@@ -23,6 +22,8 @@ HOT_KEYS_MAX = 20
 
 def version() -> str:
     """Version of the installed distribution."""
+    from importlib import metadata  # which imports a mail parser: not for whoever only imports sim
+
     try:
         return metadata.version("ddbsim")
     except metadata.PackageNotFoundError:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from sim.keyspace.domain import Floats
 from sim.names import Dimension
 from sim.results import phrases
-from sim.results.explain import explain, verdict
 from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
@@ -42,6 +41,8 @@ class Result(Outcome):
     @cached_property
     def explanation(self) -> tuple[str, ...]:
         """Sentences: what limited what, from when to when, why nothing helped, and what would."""
+        from sim.results.explain import explain  # sentences are made when they are asked for
+
         return tuple(explain(self))
 
     @cached_property
@@ -152,6 +153,8 @@ class Result(Outcome):
     def __repr__(self) -> str:
         """One line: title, level, and how much was throttled."""
         title = phrases.name(self.scenario.title or self.scenario.table.name)
+        from sim.results.explain import verdict
+
         return f"<Result {title!r}, {self.scenario.level} level: {verdict(self)}>"
 
     def _repr_html_(self) -> str:
@@ -170,6 +173,8 @@ class Result(Outcome):
             )
             rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
         heads = ("pattern", "operation", "offered/s", "succeeded", "throttled")
+        from sim.results.explain import verdict
+
         says = verdict(self)
         return "\n".join(
             (
