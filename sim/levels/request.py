@@ -6,15 +6,17 @@ all, pass through one tight loop; only a refused one becomes an object and an ev
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
-from sim.clients.base import ErrorKind, error_kind
+from sim.clients.base import THROTTLES, ErrorKind, error_kind
 from sim.clients.breaker import is_failure
 from sim.keyspace.building import KeySpace
 from sim.keyspace.domain import Floats, Ints
@@ -173,21 +175,25 @@ class _Arrivals(NamedTuple):
 
 # Levels, times, rate, depth and floor of an index's ceilings, its total bucket, and units of an entry, for each entry of a leg.
 _EntryStates = list[tuple[list[float], list[float], float, float, float, ClockedTotal | None, float]]
-
-
 # Levels, times, rate and depth of a lane's ceilings, and its total bucket.
 _LaneState = tuple[list[float], list[float], float, float, ClockedTotal | None]
 
 
 class _Counter:
-    """One lane as the loop meets it: its gates in continuous time, its books, and where its partitions stand."""
+    """One lane as the loop meets it: its gates in continuous time, its books, and where its partitions stand.
 
-    __slots__ = ("books", "column_of", "gate", "lane", "resource", "total")
+    Attributes
+    ----------
+    state : what the tight loop needs of the gates between `enter` and `leave`.
+    """
+
+    __slots__ = ("books", "column_of", "gate", "lane", "resource", "state", "total")
 
     def __init__(self, resource: Resource, lane: ClockedLane, books: Books) -> None:
         self.resource = resource
         self.books = books
         self.column_of: dict[int, int] = {}
+        self.state: _LaneState | None = None
         self.take(lane)
 
     def take(self, lane: ClockedLane) -> None:
@@ -195,6 +201,13 @@ class _Counter:
         self.lane = lane
         self.gate = lane.columns[-1]
         self.total = lane.totals[0] if lane.totals else None
+
+    def enter(self, now_s: float) -> None:
+        """Take over the lane's buckets."""
+        self.lane.enter(now_s)
+        gate = self.gate
+        self.state = (gate.levels, gate.at_s, gate.rates[0], gate.depths[0], self.total)
+        self.column_of = {number: column for column, number in enumerate(self.resource.partitions.serving)}
 
 
 class Loop:
@@ -251,48 +264,36 @@ class Loop:
         self._ceiling_units: list[float] = []
         self._entries: list[list[tuple[_Counter, int, float, Laid]]] = []
         self._careful: list[bool] = []
-        self._states: list[_LaneState | None] = []
-        legs_in: dict[int, int] = {}
+        numbers: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)  # of what comes to each counter
         for stream in streams:
             stream.offset = len(self._careful)
             stream.know_answers()
             counter = self._counters[stream.resource.name, stream.dimension]
             for flow in stream.pattern.flows:
                 self._counter_of.append(counter)
-                self._number_in_books.append(legs_in.setdefault(id(counter), 0))
-                legs_in[id(counter)] += 1
+                self._number_in_books.append(next(numbers[id(counter)]))
                 self._units.append(flow.units)
                 self._ceiling_units.append(flow.units * flow.ceiling_ratio)
                 at = [self._counters[entry.resource.name, Dimension.WRITE] for entry in flow.entries]
                 plain = all(c.lane.is_plain for c in (counter, *at))
                 self._careful.append(stream.always_careful or not plain)
-                entries: list[tuple[_Counter, int, float, Laid]] = []
-                for entry, there in zip(flow.entries, at, strict=True):
-                    entries.append((there, legs_in.setdefault(id(there), 0), entry.units, entry))
-                    legs_in[id(there)] += 1
-                self._entries.append(entries)
+                self._entries.append(
+                    [
+                        (there, next(numbers[id(there)]), entry.units, entry)
+                        for entry, there in zip(flow.entries, at, strict=True)
+                    ]
+                )
         self._replays: dict[int, tuple[Laid, int]] = {}
         for flow, entry, stream in again:
             reads = self._counters[entry.resource.name, Dimension.READ]
-            number = legs_in.setdefault(id(reads), 0)
-            legs_in[id(reads)] += 1
-            self._replays[stream.offset + stream.pattern.flows.index(flow)] = (entry, number)
-        self._states = [None] * len(self._careful)
-        # Of every leg what `_again` needs of its lane, made anew when the lane is entered.
+            self._replays[stream.offset + stream.pattern.flows.index(flow)] = (entry, next(numbers[id(reads)]))
+        # Of every leg the state of its lane, or None where a request has to go another way than the tight loop.
+        self._states: list[_LaneState | None] = [None] * len(self._careful)
+        # Made anew when the lanes are entered: of every leg what `_again` needs of its lane, and what is needed of those of its entries.
         self._at_lane: list[
-            tuple[
-                dict[int, int],
-                Books,
-                int,
-                list[float],
-                list[float],
-                float,
-                float,
-                ClockedTotal | None,
-                float,
-                float,
-            ]
+            tuple[dict[int, int], Books, int, list[float], list[float], float, float, ClockedTotal | None, float, float]
         ] = []
+        self._entry_states: list[_EntryStates] = []
         for stream in streams:
             for _ in range(stream.threads):
                 traffic = stream.pattern.demand.traffic
@@ -305,22 +306,18 @@ class Loop:
         """Take over the lanes' buckets."""
         self._follow_new_lanes()
         for counter in self._counters.values():
-            counter.lane.enter(now_s)
-            counter.column_of = {n: column for column, n in enumerate(counter.resource.partitions.serving)}
-        self._at_lane = [
-            (
-                c.column_of,
-                c.books,
-                self._number_in_books[leg],
-                c.gate.levels,
-                c.gate.at_s,
-                c.gate.rates[0],
-                c.gate.depths[0],
-                c.total,
-                self._units[leg],
-                self._ceiling_units[leg],
-            )
-            for leg, c in enumerate(self._counter_of)
+            counter.enter(now_s)
+        self._at_lane = []
+        for leg, c in enumerate(self._counter_of):
+            assert c.state is not None, "a lane that was entered"
+            costs = (self._units[leg], self._ceiling_units[leg])
+            self._at_lane.append((c.column_of, c.books, self._number_in_books[leg], *c.state, *costs))
+        self._entry_states = [
+            [
+                (at.gate.levels, at.gate.at_s, at.gate.rates[0], at.gate.depths[0], at.gate.floor, at.total, units)
+                for at, _, units, _ in entries
+            ]
+            for entries in self._entries
         ]
 
     def _follow_new_lanes(self) -> None:
@@ -410,16 +407,10 @@ class Loop:
     def _run_arrivals(self, arrivals: _Arrivals) -> None:
         times, legs, columns, rows, latencies, entries, owners = arrivals
         heap = self._heap
-        entry_states = self._entry_states()
-        # What the loop needs of each leg's lane; None where a request has to go another way. Most often the next leg's is the last one's.
-        of_lane = {
-            id(c): (c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total)
-            for c in self._counters.values()
-        }
         states = self._states
-        for leg, counter in enumerate(self._counter_of):
-            states[leg] = None if self._careful[leg] or entry_states[leg] is not None else of_lane[id(counter)]
-        last: _LaneState | None = None
+        for leg in range(len(states)):
+            self._set_state(leg)
+        last: _LaneState | None = None  # most often the next leg's lane is the last one's
         units, ceiling_units = self._units, self._ceiling_units
         stream_of = [stream for stream in self.streams for _ in stream.pattern.flows]
         came_of = {id(stream): came for stream, came in owners}
@@ -440,13 +431,13 @@ class Loop:
             state = states[leg]
             if state is not last or state is None:
                 if state is None:
-                    stream, there = stream_of[leg], entry_states[leg]
-                    if self._careful[leg] or there is None:
+                    stream = stream_of[leg]
+                    if self._careful[leg]:
                         through_clients.append(i)
                         self._arrive(now, stream, came_of[id(stream)], leg, column_list[i], int(rows[i]))
                         next_due = heap[0][0] if heap else math.inf
                         continue
-                    at_base, at_entries, told = self._admit_entries(now, leg, column_list[i], entry_list[i], there)
+                    at_base, at_entries, told = self._admit_entries(now, leg, column_list[i], entry_list[i])
                     if told is None:
                         continue
                     refused.append(i)
@@ -514,20 +505,8 @@ class Loop:
                 next_due = heap[0][0]
         self._note_first(arrivals, through_clients, refused, outcomes, short_entries)
 
-    def _entry_states(self) -> list[_EntryStates | None]:
-        """For each leg with index entries what the tight loop needs of their lanes; None where it has none."""
-        return [
-            [
-                (at.gate.levels, at.gate.at_s, at.gate.rates[0], at.gate.depths[0], at.gate.floor, at.total, units)
-                for at, _, units, _ in entries
-            ]
-            if entries
-            else None
-            for entries in self._entries
-        ]
-
     def _admit_entries(
-        self, now: float, leg: int, column: int, places: Sequence[int], states: _EntryStates
+        self, now: float, leg: int, column: int, places: Sequence[int]
     ) -> tuple[int, list[tuple[int, int]], Limit | None]:
         """`_try` of a first attempt of a single item, in plain lanes, with what is taken given back where anything is refused.
 
@@ -535,7 +514,7 @@ class Loop:
         -------
         The outcome at the table, the refused entries with the number of the limit, and the limit that the client is told (None: passed).
         """
-        counter = self._counter_of[leg]
+        counter, states = self._counter_of[leg], self._entry_states[leg]
         limit = counter.lane.admit(now, column, self._units[leg], self._ceiling_units[leg])
         short: list[tuple[int, int]] = []
         told, by = limit, ELSEWHERE
@@ -944,7 +923,7 @@ class Loop:
             taken: list[tuple[ClockedLane, int, float, float]] = []
             item = (request.leg, request.number, request.entries)
             (_, request.number, request.entries), column, limit, answers = self._try(now_s, stream, item, taken)
-            lost = limit is not None or any(answer is not None and answer[1] is not None for answer in answers)
+            lost = _is_refused(limit, answers)
             if lost:
                 _give_back(taken)
             limit = self._note_try(now_s, stream, request.leg, column, limit, answers, request.attempt, cancelled=lost)
@@ -1117,7 +1096,7 @@ class Loop:
         for k, item in enumerate(request.items):
             taken: list[tuple[ClockedLane, int, float, float]] = []
             request.items[k], column, limit, answers = self._try(now_s, stream, item, taken)
-            lost = limit is not None or any(answer is not None and answer[1] is not None for answer in answers)
+            lost = _is_refused(limit, answers)
             if lost and stream.joint is not Joint.ALL:
                 _give_back(taken)
             whole += taken
@@ -1190,7 +1169,7 @@ class Loop:
                 else:
                     client.breaker.on_success(sent_s)
             if client.adaptive is not None:
-                client.adaptive.on_answer(now_s, kind in (ErrorKind.THROTTLED, ErrorKind.REQUEST_LIMIT))
+                client.adaptive.on_answer(now_s, kind in THROTTLES)
             self._decide(now_s, request, kind, error)
 
         self._push(sent_s + latency_s, answer, request)
@@ -1256,11 +1235,10 @@ class Loop:
         for leg in range(stream.offset, stream.offset + len(stream.pattern.flows)):
             at = [counter for counter, *_ in self._entries[leg]]
             self._careful[leg] = careful or not all(c.lane.is_plain for c in (self._counter_of[leg], *at))
-            c = self._counter_of[leg]
-            plain = not self._careful[leg] and not self._entries[leg] and bool(c.gate.levels)
-            self._states[leg] = (
-                (c.gate.levels, c.gate.at_s, c.gate.rates[0], c.gate.depths[0], c.total) if plain else None
-            )
+            self._set_state(leg)
+
+    def _set_state(self, leg: int) -> None:
+        self._states[leg] = None if self._careful[leg] or self._entries[leg] else self._counter_of[leg].state
 
     def _succeed(self, now_s: float, request: Request) -> bool:
         """Close a request that was served, or a page of a walk; returns whether that is known by the end, and no condition was false."""
@@ -1323,6 +1301,11 @@ def _replay_of(flow: Flow) -> Entry:
     """What a leg of a transaction asks for when it comes again after it was applied."""
     name = f"{flow.name}/again"
     return Entry(name, flow.resource, Dimension.READ, flow.leg.replay_units, flow.make, flow.draws, 1.0, 0.0)
+
+
+def _is_refused(limit: Limit | None, answers: Sequence[tuple[int, Limit | None] | None]) -> bool:
+    """Whether the table, or an index that has an entry of it, refuses an item."""
+    return limit is not None or any(answer is not None and answer[1] is not None for answer in answers)
 
 
 def _give_back(taken: Sequence[tuple[ClockedLane, int, float, float]]) -> None:
