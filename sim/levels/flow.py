@@ -32,6 +32,7 @@ from sim.levels.moving import (
     Moving,
     Refusals,
     alike_shares,
+    events_by_limit,
     fate_of,
     fate_with_blocked,
     nothing_served,
@@ -43,7 +44,7 @@ from sim.levels.patterns import Drawn, Pattern, Patterns, total_of
 from sim.levels.together import joint_groups, settle_together
 from sim.levels.walkers import Walkers
 from sim.limits import TRANSACTION_ITEMS_MAX
-from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, Mode, throttling_error
+from sim.names import TABLE, TRANSACTION_OPERATIONS, Dimension, ErrorName, Limit, throttling_error
 from sim.partitions.bucket import grains
 from sim.partitions.lane import Demand as LaneDemand
 from sim.partitions.lane import Lane, Verdict
@@ -132,14 +133,13 @@ class _Trial:
     fates: dict[int, Fate] = field(default_factory=dict)
     tallies: dict[int, Tally] = field(default_factory=dict)
     free: list[Moving] = field(default_factory=list)
+    followed: dict[int, Counts] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
     def moved(self) -> list[Moving]:
         """All legs' attempts: those that met a lane, and those that cost nothing."""
         return [*(moving for _, tried, _ in self.settled for moving in tried), *self.free]
-
-    followed: dict[int, Counts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -198,12 +198,11 @@ class FlowLevel:
 
     def _warn_of_large_items(self) -> None:
         for pattern in self._patterns.all:
+            if id(pattern) in self._walkers:
+                continue
             for flow in pattern.flows:
-                if id(pattern) in self._walkers:
-                    continue
                 for laid in (flow, *flow.entries):
-                    lane = laid.resource.lanes[laid.dimension]
-                    depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
+                    depth = _shallowest(laid.resource.lanes[laid.dimension])
                     if laid.units > _LARGE_ITEM_FRACTION * depth:
                         where = "" if laid.resource.name == TABLE else f" of {laid.resource.name}"
                         self._recorder.warn(
@@ -211,10 +210,8 @@ class FlowLevel:
                             f"bucket of {depth:g}{where}; counts per tick are a rough picture of so few and large items, "
                             "the request level is the exact one"
                         )
-
         for walkers in self._walkers.values():
-            lane = walkers.flows[0].resource.lanes[Dimension.READ]
-            depth = min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
+            depth = _shallowest(walkers.flows[0].resource.lanes[Dimension.READ])
             if walkers.units_per_tick > _LARGE_ITEM_FRACTION * depth:
                 self._recorder.warn(
                     f"{walkers.pattern.demand.traffic.name}: the pages of one request cost {walkers.units_per_tick:,.4g} units within a "
@@ -553,26 +550,18 @@ class FlowLevel:
         fitting = _fitting(moving, blocked, barred)
         mix = self._mix(bundle)
         demands = self._demands(bundle, fitting, mix)
+        lanes = {name: bundle.resources[name].lanes[bundle.dimension] for name in demands}
         calm = fitting is moving and not self._something_returns(moving)
         walks = list({id(p): self._walkers[id(p)] for p in owners if id(p) in self._walkers}.values())
+        comes_again = bool(walks) or self._retries_in(bundle)
         outcomes: dict[str, _Outcome] | None = None
-        if mix.joint or walks or self._retries_in(bundle):
-            # Either all is served, or each tick has to be balanced.
-            if (calm or not (walks or self._retries_in(bundle))) and all(
-                bundle.lanes[name].serves_all(demand, tick_s) for name, demand in demands.items()
-            ):
-                outcomes = {
-                    name: _Outcome(demand, bundle.lanes[name].settle(demand, tick_s))
-                    for name, demand in demands.items()
-                }
-        elif len(demands) > 1:
-            reached = settle_coupled(bundle.lanes, demands, fitting, tick_s)
-            if reached is not None:
-                outcomes = {name: _Outcome(*pair) for name, pair in reached.items()}
-        else:
-            outcomes = {
-                bundle.home.name: _Outcome(demands[bundle.home.name], lane.settle(demands[bundle.home.name], tick_s))
-            }
+        if mix.joint or comes_again:  # either all is served, or each tick has to be balanced
+            if (calm or not comes_again) and all(lanes[n].serves_all(asked, tick_s) for n, asked in demands.items()):
+                outcomes = _settle_each(lanes, demands, tick_s)
+        elif len(demands) == 1:
+            outcomes = _settle_each(lanes, demands, tick_s)
+        elif (reached := settle_coupled(lanes, demands, fitting, tick_s)) is not None:
+            outcomes = {name: _Outcome(*pair) for name, pair in reached.items()}
         tried = moving
         if outcomes is not None:
             for walk in walks:
@@ -581,7 +570,7 @@ class FlowLevel:
             for walk in walks:
                 walk.begin_again()
             tried, outcomes = self._settle_together(
-                bundle, moving, owners, blocked, barred, first, tick_s, trial.tallies, walks
+                lanes, moving, owners, blocked, barred, first, tick_s, trial.tallies, walks
             )
             fitting = _fitting(tried, blocked, barred)
         bundle.rest(len(moving[0].counts), tick_s, but=outcomes)
@@ -632,7 +621,7 @@ class FlowLevel:
 
     def _settle_together(
         self,
-        bundle: _Bundle,
+        lanes: Mapping[str, Lane],
         moving: list[Moving],
         owners: list[Pattern],
         blocked: list[Booleans] | None,
@@ -645,8 +634,6 @@ class FlowLevel:
         """Balance a stretch tick by tick; gives the attempts that were made, and what each lane did."""
         columns = moving[0].counts.shape[1]
         never = [np.zeros(columns, dtype=bool)] * len(moving) if blocked is None else blocked
-        mix = self._mix(bundle)
-        lanes = {name: lane for name, lane in bundle.lanes.items() if name == bundle.home.name or name in mix.indexes}
         done = settle_together(
             lanes,
             moving,
@@ -859,7 +846,7 @@ class FlowLevel:
             record.fail(error, float(drawn.turned_away.sum()))
             requests = drawn.tried
         if drawn.hits is not None:
-            self._account_misses(drawn, first, [fate for _, fate in met], mode=pattern.flows[0].resource.mode)
+            self._account_misses(drawn, first, [fate for _, fate in met])
             return
         if not met and not demand.condition_fails:
             record.add_served(first, requests)
@@ -867,10 +854,7 @@ class FlowLevel:
         events = total_of([fate.events for _, fate in met], requests.shape)
         refused = total_of([fate.refused for _, fate in met], requests.shape)
         items = pattern.flows[0].leg.items
-        throttled, events = (
-            _throttled(drawn, fates),
-            grains(events),
-        )  # whole grains: sums are exact however the run is cut
+        throttled, events = _throttled(drawn, fates), grains(events)  # so that sums are exact however the run is cut
         passed = requests - throttled
         unmet = grains(passed * demand.condition_fails)
         record.add(
@@ -886,17 +870,20 @@ class FlowLevel:
         record.fail(failed_condition, float(unmet.sum()))
         if demand.joint is Joint.EACH:
             record.unprocessed += float((grains(refused) - throttled * items).sum())
-        by_limit: dict[Limit, Floats] = {}
-        for _, fate in met:
-            for one in (*fate.refusals, *(r for entry in fate.at_entries for r in entry)):
-                by_limit[one.limit] = by_limit.get(one.limit, np.zeros(requests.shape)) + one.cells.sum(axis=1)
-        for limit in sorted(by_limit, key=list(Limit).index):
+        self._fail(pattern, throttled, [fate for _, fate in met], events)
+
+    def _fail(self, pattern: Pattern, failed: Floats, fates: Sequence[Fate], events: Floats) -> None:
+        """Count requests that failed, per tick, under the errors of the limits that refused them, by their part of the throttle events."""
+        record = self._recorder.traffic[pattern.demand.traffic.name]
+        is_transaction = pattern.demand.traffic.operation in TRANSACTION_OPERATIONS
+        by_limit = events_by_limit(fates)
+        for limit, here in by_limit.items():
             share: Floats | float = 1.0
             if len(by_limit) > 1:
-                share = np.divide(by_limit[limit], events, out=np.zeros(requests.shape), where=events > 0)
-            mode = pattern.flows[0].resource.mode
-            error = ErrorName.TRANSACTION_CANCELED if transaction else throttling_error(mode, limit)
-            record.fail(error, float(grains(throttled * share).sum()))
+                share = np.divide(here, events, out=np.zeros(events.shape), where=events > 0)
+            error = throttling_error(pattern.flows[0].resource.mode, limit)
+            error = ErrorName.TRANSACTION_CANCELED if is_transaction else error
+            record.fail(error, float(grains(failed * share).sum()))
 
     def _account_walked(self, walkers: Walkers, drawn: Drawn | None, first: int, fates: Mapping[int, Fate]) -> None:
         """Requests, attempts and errors of a pattern whose requests walk from page to page."""
@@ -913,15 +900,7 @@ class FlowLevel:
             throttled=progress.throttled,
             throttle_events=events,
         )
-        by_limit: dict[Limit, Floats] = {}
-        for fate in met:
-            for one in fate.refusals:
-                by_limit[one.limit] = by_limit.get(one.limit, np.zeros(shape)) + one.cells.sum(axis=1)
-        whole = total_of(list(by_limit.values()), shape)
-        for limit in sorted(by_limit, key=list(Limit).index):
-            share = np.divide(by_limit[limit], whole, out=np.zeros(shape), where=whole > 0)
-            error = throttling_error(pattern.flows[0].resource.mode, limit)
-            record.fail(error, float(grains(progress.failed * share).sum()))
+        self._fail(pattern, progress.failed, met, events)
         count = pattern.demand.traffic.count
         pattern.accounted += 0.0 if drawn is None else float(drawn.requests.sum())
         if count is not None and record.finished_s is None and pattern.accounted >= count:
@@ -931,7 +910,7 @@ class FlowLevel:
             if len(ended):
                 record.finished_s = min((first + int(ended[0]) + 1) * self._grid.tick_s, self._grid.duration_s)
 
-    def _account_misses(self, drawn: Drawn, first: int, fates: Sequence[Fate], mode: Mode) -> None:
+    def _account_misses(self, drawn: Drawn, first: int, fates: Sequence[Fate]) -> None:
         """The same for reads of whose items a cache answered some: what no node had is an attempt.
 
         A batch is throttled when all that it asks of the table is refused, and fails when no node had anything of it either.
@@ -966,18 +945,7 @@ class FlowLevel:
         )
         if items > 1:
             record.unprocessed += float((grains(refused) - failed * items).sum())
-        by_limit = {
-            limit: total_of(
-                [r.cells.sum(axis=1) for fate in fates for r in fate.refusals if r.limit is limit], requests.shape
-            )
-            for limit in Limit
-            if any(r.limit is limit for fate in fates for r in fate.refusals)
-        }
-        for limit, here in by_limit.items():
-            share = np.divide(here, events, out=np.zeros(requests.shape), where=events > 0)
-            record.fail(
-                throttling_error(mode, limit), float((failed if len(by_limit) == 1 else grains(failed * share)).sum())
-            )
+        self._fail(drawn.pattern, failed, fates, events)
 
     def _note_finish(self, pattern: Pattern, first: int, requests: Counts) -> None:
         limit = pattern.demand.traffic.count
@@ -987,6 +955,16 @@ class FlowLevel:
             came = np.flatnonzero(requests)
             last = first + int(came[-1]) + 1 if len(came) else first
             record.finished_s = min(last * self._grid.tick_s, self._grid.duration_s)
+
+
+def _settle_each(lanes: Mapping[str, Lane], demands: Mapping[str, LaneDemand], tick_s: float) -> dict[str, _Outcome]:
+    """Let each lane serve what is asked of it, whatever the others do."""
+    return {name: _Outcome(demand, lanes[name].settle(demand, tick_s)) for name, demand in demands.items()}
+
+
+def _shallowest(lane: Lane) -> float:
+    """Depth of the shallowest bucket that an attempt may meet."""
+    return min(float(gate.buckets.depth.min()) for gate in [*lane.columns, *lane.totals])
 
 
 def _of_mixed_costs(order: str) -> str:

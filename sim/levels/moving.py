@@ -127,12 +127,27 @@ class Fate:
     at_entries: tuple[tuple[Refusals, ...], ...] = ()
 
     @property
+    def everywhere(self) -> tuple[Refusals, ...]:
+        """Throttle events at the table and at all indexes."""
+        return (*self.refusals, *(refusals for entry in self.at_entries for refusals in entry))
+
+    @property
     def events(self) -> Floats:
         """All throttle events, per tick."""
         total = np.zeros(len(self.refused))
-        for refusals in (*self.refusals, *(r for entry in self.at_entries for r in entry)):
+        for refusals in self.everywhere:
             total += refusals.cells.sum(axis=1)
         return total
+
+
+def events_by_limit(fates: Sequence[Fate]) -> dict[Limit, Floats]:
+    """Throttle events of some legs per limit and tick, in the order of the limits."""
+    events: dict[Limit, Floats] = {}
+    for fate in fates:
+        for one in fate.everywhere:
+            by_tick = one.cells.sum(axis=1)
+            events[one.limit] = events[one.limit] + by_tick if one.limit in events else by_tick
+    return {limit: events[limit] for limit in Limit if limit in events}
 
 
 def refused_shares(

@@ -270,10 +270,7 @@ class Patterns:
         _refuse_too_many(pattern.demand.traffic.name, float(requests.max()))
         for flow in pattern.flows:
             flow.place()
-        if pattern.demand.joint is Joint.WALK:
-            return self._to_count(pattern, requests, [])
-        dealt = zip(pattern.flows, _divide(pattern, requests), strict=True)
-        return self._to_count(pattern, requests, [Moving.of(flow, counts) for flow, counts in dealt])
+        return self._to_count(pattern, requests, _legs_of(pattern, requests))
 
     def _draw(self, pattern: Pattern, cumulative: Floats) -> Drawn | None:
         """Requests per tick, and items per tick and partition of each leg; None when nobody comes."""
@@ -297,8 +294,7 @@ class Patterns:
         else:
             whole = pattern.draws.poisson(expected) if poisson else even_counts(cumulative).astype(np.int64)
             requests = whole
-            walks = demand.joint is Joint.WALK  # whose pages are asked for as the walk goes on
-            legs = [] if walks else _legs_of(pattern, whole)
+            legs = _legs_of(pattern, whole)
             if pattern.hit_draws is not None:
                 hits = _answered(pattern, whole, legs)
         return self._to_count(pattern, requests, legs, hits)
@@ -317,7 +313,9 @@ class Patterns:
 
 
 def _legs_of(pattern: Pattern, requests: Ints) -> list[Moving]:
-    """Whole requests per tick, dealt out to the partitions, without what a cache answers."""
+    """Whole requests per tick, dealt out to the partitions, without what a cache answers; none of walks, whose pages come as they go on."""
+    if pattern.demand.joint is Joint.WALK:
+        return []
     divided = _divide(pattern, requests) if pattern.hit_draws is None else _divide_misses(pattern, requests)
     return [Moving.of(flow, count) for flow, count in zip(pattern.flows, divided, strict=True)]
 
