@@ -14,7 +14,8 @@ from sim.keyspace import hashing
 from sim.keyspace.domain import LISTED_MAX, LISTED_SHARE_MIN, Axis, Domain, Floats, Ints, axes_of, clock_text, domain_of
 from sim.keyspace.sortplaces import SortScale
 from sim.keyspace.spread import NamedKey, SortSpread, Spread, point
-from sim.scenario import ClockField, Field, HashField, Scenario, parse_template
+from sim.scenario import ClockField, Field, HashField, Scenario, Table, Traffic, parse_template
+from sim.scenario.templates import fields_of
 
 NAMED_MAX = 64  # heaviest keys of a spread that carry their text; reports show 20 over all patterns
 
@@ -27,6 +28,23 @@ class KeySpec:
     sk: str | None
     where: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def of(cls, table: Table, traffic: Traffic) -> KeySpec:
+        """What makes the keys of an access pattern on the table."""
+        where = tuple(sorted((name, str(value)) for name, value in traffic.where.items()))
+        return cls(traffic.pk or table.pk, traffic.sk or table.sk, where)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of both templates, in order, each once."""
+        return tuple(dict.fromkeys([*fields_of(self.pk), *(fields_of(self.sk) if self.sk else ())]))
+
+    @property
+    def free_fields(self) -> tuple[str, ...]:
+        """Those that ``where`` leaves open."""
+        fixed = dict(self.where)
+        return tuple(name for name in self.fields if name not in fixed)
+
 
 class KeySpace:
     """All keys of a scenario. Spreads are made once per specification and epoch, and shared."""
@@ -36,15 +54,7 @@ class KeySpace:
         self._start = scenario.start
         self._duration_s = scenario.duration
         self._moving_below_s = scenario.calibration.heat_window_s + scenario.calibration.split_delay_s
-        used = {
-            name
-            for spec in specs
-            for template in (spec.pk, spec.sk)
-            if template
-            for _, name in parse_template(template)
-            if name
-        }
-        roots = {self._root(name) for name in used}
+        roots = {self._root(name) for spec in specs for name in spec.fields}
         self._plain: dict[str, Domain] = {
             name: domain_of(field)
             for name in sorted(roots)
@@ -57,13 +67,11 @@ class KeySpace:
 
     def fields_behind(self, spec: KeySpec) -> set[str]:
         """Every field that the key's place hangs on: those of its templates, and those that they are hashes of."""
-        names = set()
-        for template in (spec.pk, spec.sk):
-            for _, name in parse_template(template) if template else ():
-                while name and name not in names:
-                    names.add(name)
-                    field = self._fields[name]
-                    name = field.of if isinstance(field, HashField) else None
+        names = set(spec.fields)
+        for name in spec.fields:
+            while isinstance(field := self._fields[name], HashField):
+                name = field.of
+                names.add(name)
         return names
 
     def shared_fields(self, keys: Sequence[tuple[KeySpec, frozenset[str] | None]]) -> list[str]:
@@ -76,10 +84,9 @@ class KeySpace:
         users: dict[str, list[set[str]]] = {}
         for spec, only in keys:
             by_root: dict[str, set[str]] = {}
-            for template in (spec.pk, spec.sk):
-                for _, name in parse_template(template) if template else ():
-                    if name and name not in dict(spec.where) and (only is None or name in only):
-                        by_root.setdefault(self._root(name), set()).add(name)
+            for name in spec.free_fields:
+                if only is None or name in only:
+                    by_root.setdefault(self._root(name), set()).add(name)
             for root, names in by_root.items():
                 users.setdefault(root, []).append(names)
         shared = []
@@ -111,9 +118,10 @@ class KeySpace:
 
     def _clocks(self, spec: KeySpec) -> list[str]:
         fixed = dict(spec.where)
-        names = {name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name}
         return sorted(
-            n for n in {self._root(n) for n in names} if isinstance(self._fields[n], ClockField) and n not in fixed
+            n
+            for n in {self._root(n) for n in spec.fields}
+            if isinstance(self._fields[n], ClockField) and n not in fixed
         )
 
     def _texts_at(self, clocks: Sequence[str], at: datetime) -> tuple[str, ...]:
@@ -148,7 +156,7 @@ class KeySpace:
         known = self._spreads.get(spec)
         if known is None or known[0] != epoch:
             # Only the present epoch is kept: a key that moves by the minute has thousands of them.
-            in_pk = [name for _, name in parse_template(spec.pk) if name]
+            in_pk = fields_of(spec.pk)
             pk_moves = any(self._root(name) in clocks for name in in_pk)
             if known is not None and not pk_moves:
                 sort, text = self._sort(spec, in_pk, dict(spec.where), at, at_s)
@@ -164,7 +172,7 @@ class KeySpace:
         What follows from the partition key is the same for all of its items and does not tell them apart.
         """
         parts = parse_template(spec.sk) if spec.sk else ()
-        roots = {self._root(name) for _, name in parse_template(spec.pk) if name}
+        roots = {self._root(name) for name in fields_of(spec.pk)}
         text = "".join(
             literal + ("" if not name else "<>" if self._root(name) in roots else f"{{{name}}}")
             for literal, name in parts

@@ -34,9 +34,9 @@ from sim.scenario import (
     Scenario,
     Table,
     Traffic,
-    parse_template,
     values_of,
 )
+from sim.scenario.templates import fields_of
 from sim.units import index_write_units, item_read_units, item_write_units
 
 _BYTE_GRAIN = 1 / 64  # of a byte: sums of such are exact up to 140 TB, however a run is cut
@@ -196,8 +196,7 @@ class Demand:
 def demand_of(scenario: Scenario, traffic: Traffic, partitions: Mapping[str, int] | None = None) -> Demand:
     """The legs of one access pattern; ``partitions``: how many each table and index has at second 0 (1 where it is not said)."""
     table = scenario.table
-    where = tuple(sorted((name, str(value)) for name, value in (traffic.where or {}).items()))
-    spec = KeySpec(traffic.pk or table.pk, traffic.sk or table.sk, where)
+    spec = KeySpec.of(table, traffic)
     operation = traffic.operation
     reads = operation in READ_OPERATIONS
     resource, spec, read_bytes = _read_place(scenario, traffic, spec)
@@ -327,7 +326,7 @@ def _ties(
         return ()
     ties = []
     where, was = dict(spec.where), {name: str(value) for name, value in (traffic.was or {}).items()}
-    of_item = _fields_of(spec)
+    of_item = frozenset(spec.fields)
     for gsi in scenario.table.gsi:
         change = change_of(traffic if action is None else action, gsi.name)
         if change is IndexChange.UNTOUCHED:
@@ -346,12 +345,6 @@ def _ties(
             old = KeySpec(gsi.pk, gsi.sk, tuple(sorted(before.items())))
             ties.append(Tie(f"{gsi.name} before", name, old, units, probability, only=None if was else of_item))
     return tuple(ties)
-
-
-def _fields_of(spec: KeySpec) -> frozenset[str]:
-    return frozenset(
-        name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name
-    )
 
 
 def _transaction_units(table: Table, item: Traffic | Action, item_bytes: int, reads: bool) -> float:
@@ -471,8 +464,7 @@ def _query_counts(law: WalkLaw, nothing: float, missing: float, branches: int, i
 
 def _moves_with_time(scenario: Scenario, spec: KeySpec) -> bool:
     """Whether the partition key holds a ``clock``, so that what lies there lies under the keys of all times."""
-    names = {name for _, name in parse_template(spec.pk) if name}
-    fields = [scenario.fields[name] for name in names]
+    fields = [scenario.fields[name] for name in fields_of(spec.pk)]
     fields += [scenario.fields[field.of] for field in fields if isinstance(field, HashField)]
     return any(isinstance(field, ClockField) for field in fields)
 

@@ -21,7 +21,7 @@ from sim.keyspace.counting import keys_of
 from sim.keyspace.domain import domain_of
 from sim.levels.arrivals import DAY_S, integral_of
 from sim.names import Operation
-from sim.scenario import ClockField, HashField, Scenario, SequenceField, Traffic, UniformField, parse_template
+from sim.scenario import ClockField, HashField, Scenario, SequenceField, Traffic, UniformField
 
 _ADDING = frozenset({Operation.PUT_ITEM, Operation.BATCH_WRITE_ITEM, Operation.TRANSACT_WRITE_ITEMS})
 _TAKING = frozenset({Operation.DELETE_ITEM, Operation.TTL_DELETE})
@@ -82,8 +82,7 @@ def _present(scenario: Scenario) -> float:
     room = 0.0
     for traffic in scenario.traffic:
         if traffic.operation in _ADDING and traffic.rate is not None:
-            where = tuple((name, str(value)) for name, value in (traffic.where or {}).items())
-            spec = KeySpec(traffic.pk or table.pk, traffic.sk or table.sk, where)
+            spec = KeySpec.of(table, traffic)
             if not _is_new(scenario, spec):
                 keys = keys_of(spec.pk, scenario.fields) * keys_of(spec.sk or "", scenario.fields)
                 room += traffic.item_bytes * keys
@@ -92,17 +91,12 @@ def _present(scenario: Scenario) -> float:
 
 def _is_new(scenario: Scenario, spec: KeySpec) -> bool:
     """Whether each request writes an item that was not there: its key holds a ``sequence``."""
-    return any(isinstance(scenario.fields[name], SequenceField) for name in _names(spec))
-
-
-def _names(spec: KeySpec) -> list[str]:
-    names = [name for template in (spec.pk, spec.sk) if template for _, name in parse_template(template) if name]
-    return [name for name in dict.fromkeys(names) if name not in dict(spec.where)]
+    return any(isinstance(scenario.fields[name], SequenceField) for name in spec.free_fields)
 
 
 def _roots(scenario: Scenario, spec: KeySpec) -> Sequence[str]:
     """Fields that make different items: a hash makes none beside the field that it is a hash of."""
-    names = _names(spec)
+    names = spec.free_fields
     roots: list[str] = []
     for name in names:
         root = name
