@@ -83,6 +83,10 @@ DAX_NODES: Mapping[str, tuple[int, float]] = MappingProxyType(
 # On-demand and warm throughput.
 ON_DEMAND_INITIAL_READ_PER_S = 12_000  # F-OD-1
 ON_DEMAND_INITIAL_WRITE_PER_S = 4_000  # F-OD-1
+ON_DEMAND_INITIAL_PER_S = {
+    Dimension.READ: float(ON_DEMAND_INITIAL_READ_PER_S),
+    Dimension.WRITE: float(ON_DEMAND_INITIAL_WRITE_PER_S),
+}
 ON_DEMAND_HEADROOM_FACTOR = 2.0  # F-OD-2: twice the previous peak at once
 
 # How the numbers hang together; a mistyped one stops here.

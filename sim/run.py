@@ -25,10 +25,9 @@ from sim.levels.flow import STRETCH_TICKS, FlowLevel
 from sim.limits import (
     MINUTE_S,
     ON_DEMAND_HEADROOM_FACTOR,
-    ON_DEMAND_INITIAL_READ_PER_S,
-    ON_DEMAND_INITIAL_WRITE_PER_S,
+    ON_DEMAND_INITIAL_PER_S,
 )
-from sim.names import TABLE, Dimension, Level, Mode, index_resource
+from sim.names import TABLE, Dimension, Level, Mode
 from sim.partitions.admission import Capacity
 from sim.partitions.map import PartitionMap
 from sim.partitions.resource import Resource
@@ -40,6 +39,7 @@ from sim.results.recorder import PartitionRecord, Recorder, TimeGrid
 from sim.results.result import Result
 from sim.scenario import Gsi, Scenario, Table, load, refuse_unsimulated
 from sim.scenario.base import counted
+from sim.scenario.table import holders
 from sim.units import storage_bytes
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _simulate(
     scenario: Scenario, sheet: PriceSheet, progress: Progress | None, stretch_ticks: int, log: AttemptLog | None
 ) -> Result:
     grid = _grid(scenario)
+    own = holders(scenario.table)
     resources = make_resources(scenario)
     partitions = {name: len(resource.partitions) for name, resource in resources.items()}
     demands = [demand_of(scenario, traffic, partitions) for traffic in scenario.traffic]
@@ -109,7 +110,7 @@ def _simulate(
     keyspace = KeySpace(scenario, ordered)
     for resource in resources.values():
         loads = _stored(demands, keyspace, resource.name)
-        start = _start_bytes(scenario, resource)
+        start = _bytes_of(scenario, own[resource.name])
         collected = _collected_bytes(scenario) if resource.name == TABLE else 0.0
         if collected:
             loads = _with_collections(loads, keyspace.spread(collections, 0.0), collected / start)
@@ -147,9 +148,9 @@ def _simulate(
             PartitionRecord(life.number, life.parent, life.born_s, life.retired_s, life.range.low, life.range.high)
             for life in resource.partitions.lives
         ]
-        start = _start_bytes(scenario, resource)
+        start = _bytes_of(scenario, own[resource.name])
         grown = max(-start, float(resource.stored_bytes.sum()) - start) if resource.has_grown else 0.0
-        mean_bytes[resource.name] = start + grown / 2 * _billed_per_byte(scenario, resource)
+        mean_bytes[resource.name] = start + grown / 2 * _billed_per_byte(scenario, own[resource.name])
     facts = {d.traffic.name: _facts(d, list(resources)) for d in demands}
     return Result(scenario, recorder, facts, sheet, mean_bytes, attempt_log=log)
 
@@ -165,13 +166,11 @@ def check(scenario: Scenario) -> PriceSheet:
     """
     refuse_unsimulated(scenario)
     sheet = load_sheet(scenario.prices, folder=Path(scenario.base_dir))
-    partitions = _initial_partitions(scenario, scenario.table)
-    _check_pinned_patterns(scenario, partitions)
+    partitions = [_initial_partitions(scenario, own) for own in holders(scenario.table).values()]
+    _check_pinned_patterns(scenario, partitions[0])
     grid = _grid(scenario)
-    of_all = partitions + sum(_initial_partitions(scenario, gsi) for gsi in scenario.table.gsi)
-    needed_bytes = (
-        grid.ticks * _BYTES_PER_TICK * (1 + len(scenario.table.gsi)) + grid.periods * of_all * _BYTES_PER_CELL
-    )
+    of_all = sum(partitions)
+    needed_bytes = grid.ticks * _BYTES_PER_TICK * len(partitions) + grid.periods * of_all * _BYTES_PER_CELL
     if needed_bytes > _MEMORY_MAX_BYTES:
         message = f"{grid.ticks:,} ticks and {grid.periods:,} periods × {of_all:,} partitions would take {needed_bytes / 2**30:.1f} GB"
         hint = "a longer period or tick, a shorter duration or fewer partitions need less"
@@ -215,10 +214,7 @@ def _call_at(
 
 def make_resources(scenario: Scenario) -> dict[str, Resource]:
     """The table and its global secondary indexes as they stand at second 0, by name, the table first."""
-    table = _make_resource(scenario, scenario.table, TABLE)
-    return {TABLE: table} | {
-        (name := index_resource(gsi.name)): _make_resource(scenario, gsi, name) for gsi in scenario.table.gsi
-    }
+    return {name: _make_resource(scenario, own, name) for name, own in holders(scenario.table).items()}
 
 
 def _make_resource(scenario: Scenario, own: Table | Gsi, name: str) -> Resource:
@@ -226,24 +222,23 @@ def _make_resource(scenario: Scenario, own: Table | Gsi, name: str) -> Resource:
     mode, account = scenario.table.mode, scenario.account
     on_demand = mode is Mode.ON_DEMAND
     capacity = {
-        Dimension.READ: Capacity(
-            provisioned=own.read_capacity,
-            quota=account.table_read if on_demand else None,
-            maximum=own.max_read,
+        dimension: Capacity(
+            provisioned=getattr(own, f"{dimension}_capacity"),
+            quota=getattr(account, f"table_{dimension}") if on_demand else None,
+            maximum=getattr(own, f"max_{dimension}"),
             burst_fraction=own.burst_at_start,
-        ),
-        Dimension.WRITE: Capacity(
-            provisioned=own.write_capacity,
-            quota=account.table_write if on_demand else None,
-            maximum=own.max_write,
-            burst_fraction=own.burst_at_start,
-        ),
+        )
+        for dimension in Dimension
     }
-    floor = (ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S) if on_demand else (0, 0)
-    peak_read, peak_write = (ON_DEMAND_HEADROOM_FACTOR * peak for peak in _previous_peaks(own))
+    peaks = dict(zip((Dimension.READ, Dimension.WRITE), _previous_peaks(own), strict=True))
     warm = {
-        Dimension.READ: max(floor[0], own.warm_read or 0.0, peak_read, own.read_capacity or 0.0),
-        Dimension.WRITE: max(floor[1], own.warm_write or 0.0, peak_write, own.write_capacity or 0.0),
+        dimension: max(
+            ON_DEMAND_INITIAL_PER_S[dimension] if on_demand else 0.0,
+            getattr(own, f"warm_{dimension}") or 0.0,
+            ON_DEMAND_HEADROOM_FACTOR * peaks[dimension],
+            capacity[dimension].provisioned or 0.0,
+        )
+        for dimension in Dimension
     }
     return Resource(
         name=name,
@@ -293,21 +288,14 @@ def _collected_bytes(scenario: Scenario) -> float:
     return 0.0 if not each else each * keys_of(scenario.table.pk, scenario.fields)
 
 
-def _start_bytes(scenario: Scenario, resource: Resource) -> float:
-    if resource.name == TABLE:
-        return _bytes_of(scenario, scenario.table)
-    return next(_bytes_of(scenario, gsi) for gsi in scenario.table.gsi if index_resource(gsi.name) == resource.name)
-
-
-def _billed_per_byte(scenario: Scenario, resource: Resource) -> float:
+def _billed_per_byte(scenario: Scenario, own: Table | Gsi) -> float:
     """Bytes that storage is billed for, for each that is added: every item and index entry has its overhead (F-UNIT-16).
 
     Of what is there at second 0 the number of items is not given, so it is billed as it is.
     """
     item = typical_item_bytes(scenario)
-    for gsi in scenario.table.gsi:
-        if index_resource(gsi.name) == resource.name:
-            item = float(gsi.projected_bytes or item)
+    if isinstance(own, Gsi):
+        item = float(own.projected_bytes or item)
     overhead = storage_bytes(1, 0, global_table=scenario.table.replicas > 0)
     return 1.0 + overhead / item if item else 1.0
 

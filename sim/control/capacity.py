@@ -14,6 +14,7 @@ from sim.names import TABLE, ControlAction, Dimension, index_resource
 from sim.partitions.resource import Resource
 from sim.results.recorder import Recorder
 from sim.scenario import Autoscaling, Event, Scenario
+from sim.scenario.table import holders
 
 
 def start_capacity_control(
@@ -41,11 +42,9 @@ def start_capacity_control(
 
 def _scaled(scenario: Scenario) -> Iterator[tuple[str, Autoscaling]]:
     """Resources that have auto scaling, with its settings."""
-    if scenario.table.autoscaling is not None:
-        yield TABLE, scenario.table.autoscaling
-    for gsi in scenario.table.gsi:
-        if gsi.autoscaling is not None:
-            yield index_resource(gsi.name), gsi.autoscaling
+    for name, holder in holders(scenario.table).items():
+        if holder.autoscaling is not None:
+            yield name, holder.autoscaling
 
 
 def _carry_out_events(

@@ -19,8 +19,7 @@ from sim.keyspace.sizing import by_provisioned, by_throughput
 from sim.limits import (
     ACCOUNT_QUOTA_READ_PER_S,
     ACCOUNT_QUOTA_WRITE_PER_S,
-    ON_DEMAND_INITIAL_READ_PER_S,
-    ON_DEMAND_INITIAL_WRITE_PER_S,
+    ON_DEMAND_INITIAL_PER_S,
 )
 from sim.names import TABLE, ControlAction, ControlError, Dimension, Mode
 from sim.partitions.admission import Capacity
@@ -29,10 +28,6 @@ from sim.results.phrases import amount, clock
 from sim.results.recorder import EventRow, Recorder
 from sim.scenario import Scenario
 
-_ON_DEMAND_FLOOR = {
-    Dimension.READ: float(ON_DEMAND_INITIAL_READ_PER_S),
-    Dimension.WRITE: float(ON_DEMAND_INITIAL_WRITE_PER_S),
-}
 _ACCOUNT_QUOTA = {
     Dimension.READ: float(ACCOUNT_QUOTA_READ_PER_S),
     Dimension.WRITE: float(ACCOUNT_QUOTA_WRITE_PER_S),
@@ -310,7 +305,7 @@ class TableUpdates:
                 for d in Dimension
             }
             if mode is Mode.ON_DEMAND:
-                for dimension, floor in _ON_DEMAND_FLOOR.items():  # F-OD-8
+                for dimension, floor in ON_DEMAND_INITIAL_PER_S.items():  # F-OD-8
                     resource.warm_per_s[dimension] = max(resource.warm_per_s[dimension], floor)
                 self._lay_out_warm(resource, asked_s, now_s)
             resource.switch_mode(mode, capacity)

@@ -17,8 +17,9 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import BURST_WINDOW_S, CEILING_PER_S
-from sim.names import PAGED_OPERATIONS, TABLE, Declined, Dimension, Limit, SplitReason, index_resource
+from sim.names import PAGED_OPERATIONS, TABLE, Declined, Dimension, Limit, SplitReason
 from sim.results.recorder import DeclinedSplit, KeyTally, LaneRecord, PartitionRecord, Split
+from sim.scenario.table import holders
 from sim.scenario.templates import parse_template
 
 if TYPE_CHECKING:
@@ -283,8 +284,7 @@ def value_at(line: Sequence[tuple[float, float]], at_s: float) -> float:
 
 def burst_at_start(result: Outcome, resource: str, dimension: Dimension) -> float:
     """Burst credit at second 0, in units; an index has its own."""
-    table = result.scenario.table
-    fraction = next((g.burst_at_start for g in table.gsi if index_resource(g.name) == resource), table.burst_at_start)
+    fraction = holders(result.scenario.table)[resource].burst_at_start
     return result.resources[resource].lanes[dimension].capacity[0][1] * max(1.0, fraction * BURST_WINDOW_S)
 
 

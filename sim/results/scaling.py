@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from sim.calibration import PARAMETERS
 from sim.limits import BURST_WINDOW_S, SCALE_IN_MINUTES, SCALE_OUT_MINUTES
-from sim.names import ALARM_HIGH, ALARM_LOW, TABLE, AlarmState, ControlAction, Dimension, Mode, index_resource
+from sim.names import ALARM_HIGH, ALARM_LOW, TABLE, AlarmState, ControlAction, Dimension, Mode
 from sim.results.bottleneck import Bottleneck, per_minute, resource_words, value_at
 from sim.results.phrases import amount, clock, number, percent, plural
+from sim.scenario.table import holders
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
@@ -32,8 +33,7 @@ def mode_at(result: Outcome, resource: str, at_s: float) -> Mode:
 
 def scaling_target(result: Outcome, resource: str, dimension: Dimension) -> ScalingTarget | None:
     """The settings of auto scaling of one dimension of a resource, where it has any."""
-    table = result.scenario.table
-    holder = table if resource == TABLE else next((g for g in table.gsi if index_resource(g.name) == resource), None)
+    holder = holders(result.scenario.table).get(resource)
     settings = None if holder is None else holder.autoscaling
     target: ScalingTarget | None = None if settings is None else getattr(settings, dimension)
     return target

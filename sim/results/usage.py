@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.keyspace.domain import Floats
-from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_READ_PER_S, ON_DEMAND_INITIAL_WRITE_PER_S
+from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_PER_S
 from sim.names import TABLE, Dimension, Mode, Operation, index_resource
 from sim.results.cost import Metered, Usage
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid
 from sim.scenario import Gsi, Scenario, Table
+from sim.scenario.table import holders
 from sim.units import item_write_units
 
 Units = Mapping[Dimension, float]
 Flags = npt.NDArray[np.bool_]
 
-_INITIAL_PER_S = {
-    Dimension.READ: ON_DEMAND_INITIAL_READ_PER_S,
-    Dimension.WRITE: ON_DEMAND_INITIAL_WRITE_PER_S,
-}
 _SPAN_S = 60  # capacity is sized by the busiest minute, as auto scaling sizes it
 _UPDATE = "update-table"
 _REFUSED = "refused"
@@ -70,7 +67,7 @@ def warm_bought(scenario: Scenario, recorder: Recorder) -> dict[tuple[str, Dimen
     each event adds to what is there at its moment. What traffic makes grow is free.
     """
     bought: dict[tuple[str, Dimension], float] = {}
-    for name, holder in _holders(scenario):
+    for name, holder in holders(scenario.table).items():
         for dimension in Dimension:
             added = _given_at_start(scenario, holder, dimension) + _added_by_events(scenario, recorder, name, dimension)
             if added > 0:
@@ -141,12 +138,6 @@ def _expiry_units(
     )
 
 
-def _holders(scenario: Scenario) -> Iterator[tuple[str, Table | Gsi]]:
-    yield TABLE, scenario.table
-    for gsi in scenario.table.gsi:
-        yield index_resource(gsi.name), gsi
-
-
 def _given_at_start(scenario: Scenario, holder: Table | Gsi, dimension: Dimension) -> float:
     if not scenario.cost.warm_bought:
         return 0.0
@@ -154,7 +145,7 @@ def _given_at_start(scenario: Scenario, holder: Table | Gsi, dimension: Dimensio
         own = getattr(holder, f"{dimension}_capacity") or 0.0
     else:
         peak = getattr(holder, f"previous_peak_{dimension}", None) or 0.0
-        own = max(_INITIAL_PER_S[dimension], ON_DEMAND_HEADROOM_FACTOR * peak)
+        own = max(ON_DEMAND_INITIAL_PER_S[dimension], ON_DEMAND_HEADROOM_FACTOR * peak)
     return max(0.0, (getattr(holder, f"warm_{dimension}") or 0.0) - own)
 
 

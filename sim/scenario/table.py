@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from sim.limits import GSI_MAX, ITEM_BYTES_MAX, LSI_MAX, PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX
-from sim.names import TABLE, Mode, Projection, TableClass
+from sim.names import TABLE, Mode, Projection, TableClass, index_resource
 from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.base import Place, Value, choices, refusal, refuse_all
 from sim.scenario.leaves import (
@@ -220,6 +220,11 @@ def _index_names(table: Table) -> Refused:
                 wrong.append(((key, place, "name"), index.name, refusal("names of indexes must differ")))
             seen.add(index.name)
     return wrong
+
+
+def holders(table: Table) -> dict[str, Table | Gsi]:
+    """What has partitions and capacity of its own, by the names that results have for it, the table first."""
+    return {TABLE: table} | {index_resource(gsi.name): gsi for gsi in table.gsi}
 
 
 def index_names(table: Table) -> tuple[str, ...]:
