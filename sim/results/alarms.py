@@ -20,6 +20,7 @@ from sim.limits import MINUTE_S
 from sim.names import READ_OPERATIONS, TABLE, Dimension, index_resource
 from sim.results.cloudwatch import metric, minute_number
 from sim.results.phrases import clock, percent
+from sim.results.steps import integral
 from sim.scenario import Alarm
 
 if TYPE_CHECKING:
@@ -183,20 +184,11 @@ def _thresholds(result: Outcome, alarm: Alarm, resource: str, steps: int) -> Flo
     grid = result.grid
     dimension = next(d for d in Dimension if d.capitalize() in alarm.metric)
     edges_s = np.clip(np.append(grid.minute_starts_s, grid.minute_starts_s[-1] + MINUTE_S), 0.0, grid.duration_s)
-    provisioned = np.diff(_integral(result.resources[resource].lanes[dimension].capacity, edges_s))
+    provisioned = np.diff(integral(result.resources[resource].lanes[dimension].capacity, edges_s))
     if steps > len(provisioned):
         return np.empty(0)
     windows = np.lib.stride_tricks.sliding_window_view(provisioned, steps)
     return np.asarray(alarm.threshold * windows.sum(axis=1))
-
-
-def _integral(line: Sequence[tuple[float, float]], at_s: Floats) -> Floats:
-    """Units that a capacity, which holds from each change on, has given up to some moments."""
-    times = np.array([at for at, _ in line])
-    values = np.array([value for _, value in line], dtype=float)
-    before = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(times))))
-    place = np.maximum(np.searchsorted(times, at_s, side="right") - 1, 0)
-    return np.asarray(before[place] + values[place] * (at_s - times[place]))
 
 
 def _compare(comparison: str, values: Floats, threshold: Floats | float) -> npt.NDArray[np.bool_]:

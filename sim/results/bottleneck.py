@@ -8,7 +8,6 @@ asked for in the bottleneck's own dimension: a key that is only read has no part
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.limits import BURST_WINDOW_S, CEILING_PER_S
 from sim.names import PAGED_OPERATIONS, TABLE, Declined, Dimension, Limit, SplitReason
 from sim.results.recorder import DeclinedSplit, KeyTally, LaneRecord, PartitionRecord, Split
+from sim.results.steps import value_at
 from sim.scenario.table import holders
 from sim.scenario.templates import parse_template
 
@@ -81,7 +81,6 @@ class Bottleneck:
     first_fraction : share of the units asked that first attempts asked; the rest is retries.
     gives_per_s : units per second that the resource as a whole had to give when it first refused.
     partitions : how many served when it first refused.
-    throttled_partitions : how many partitions refused something in the run.
     hottest : the partition asked for most among those that refused; None where none can be told.
     keys : the few keys that carry the refusals, heaviest first; empty where many share them.
     known : the keys with a name that asked for something in this dimension, most refused first.
@@ -100,7 +99,6 @@ class Bottleneck:
     first_fraction: float
     gives_per_s: float
     partitions: int
-    throttled_partitions: int
     hottest: HotPartition | None
     keys: tuple[LoadedKey, ...]
     known: tuple[LoadedKey, ...]
@@ -262,8 +260,7 @@ def _bottleneck(result: Outcome, throttle: Throttle) -> Bottleneck:
         busiest_per_s=demand_peak_per_s(result, throttle.resource, throttle.dimension),
         first_fraction=result.first_attempt_fraction(throttle.resource, throttle.dimension),
         gives_per_s=value_at(lane.capacity, throttle.first_s),
-        partitions=int(value_at([(at, float(n)) for at, n in record.partition_counts], throttle.first_s)),
-        throttled_partitions=int(throttled.sum()),
+        partitions=value_at(record.partition_counts, throttle.first_s),
         hottest=_hottest(result, np.where(throttled[:, None], asked, 0.0)) if throttled.any() else None,
         keys=keys,
         known=known,
@@ -275,11 +272,6 @@ def _bottleneck(result: Outcome, throttle: Throttle) -> Bottleneck:
             if (row.key is None or row.key in here) and (row.key in names or (not keys and row.partition in refusing))
         ),
     )
-
-
-def value_at(line: Sequence[tuple[float, float]], at_s: float) -> float:
-    """A value that holds from each change on, at one moment."""
-    return line[max(0, bisect_right(line, at_s, key=lambda row: row[0]) - 1)][1]
 
 
 def burst_at_start(result: Outcome, resource: str, dimension: Dimension) -> float:

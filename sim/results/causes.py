@@ -11,7 +11,7 @@ import numpy as np
 from sim.keyspace.hashing import HASH_SPACE
 from sim.limits import ON_DEMAND_HEADROOM_FACTOR
 from sim.names import TABLE, AdmissionPolicy, Declined, Dimension, Limit, Mode, SplitReason
-from sim.results.bottleneck import Bottleneck, LoadedKey, burst_at_start, resource_words, value_at
+from sim.results.bottleneck import Bottleneck, LoadedKey, burst_at_start, resource_words
 from sim.results.phrases import amount, at_least, clock, joined, name, number, percent, plural, round_up
 from sim.results.scaling import (
     made_by_updates,
@@ -21,6 +21,7 @@ from sim.results.scaling import (
     was_changed_before,
     why_scaling_did_not_prevent_it,
 )
+from sim.results.steps import value_at
 from sim.scenario import ClockField, fields_of
 
 if TYPE_CHECKING:

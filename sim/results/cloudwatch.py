@@ -17,9 +17,10 @@ import numpy as np
 
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import MINUTE_S
-from sim.names import TABLE, Dimension, ErrorName, Limit, Mode, Operation, index_resource
-from sim.results.outcome import Outcome, held
-from sim.results.usage import modes_of
+from sim.names import TABLE, Dimension, ErrorName, Limit, Operation, index_resource
+from sim.results.outcome import Outcome
+from sim.results.steps import values_at
+from sim.results.usage import modes_of, on_demand_at
 from sim.scenario.metrics import METRIC_KINDS, MetricKind, Split, divides_minutes
 from sim.scenario.sections import STATISTICS
 
@@ -338,10 +339,9 @@ def _provisioned(dimension: Dimension) -> _Source:
         number = minute_number(_first_minute(result)) + np.arange(grid.minutes)
         every = METRIC_KINDS[f"Provisioned{dimension.capitalize()}CapacityUnits"].step_minutes
         at_s = np.maximum(grid.minute_starts_s, 0.0)
-        modes = modes_of(result.scenario, result.resources[resource])
-        provisioned = held([(since_s, float(mode is Mode.PROVISIONED)) for since_s, mode in modes], at_s) > 0
+        provisioned = ~on_demand_at(modes_of(result.scenario, result.resources[resource]), at_s)
         there = ((number % every == 0) & provisioned).astype(float)
-        values = held(_lane(result, resource, dimension).capacity, at_s) * there
+        values = values_at(_lane(result, resource, dimension).capacity, at_s) * there
         return Samples(there, values, values, values)
 
     return samples

@@ -7,7 +7,6 @@ What else stands on the bill of a run, and their sum, is in `invoice`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
@@ -18,6 +17,7 @@ from sim.errors import InputError, Problem
 from sim.limits import GB_BYTES, PROVISIONED_MIN_UNITS
 from sim.names import CostItem, Mode, TableClass
 from sim.results.prices import PriceSheet
+from sim.results.steps import value_at
 
 MILLION = 1_000_000
 HOUR_S = 3600
@@ -502,7 +502,10 @@ def _carried(usage: Usage, modes: _ModeSteps) -> Usage:
 def _where(modes: _ModeSteps, provisioned: _Steps, on_demand: _Steps) -> _Steps:
     """One time line while provisioned and another one while on demand."""
     times = sorted({at_s for steps in (modes, provisioned, on_demand) for at_s, _ in steps})
-    return [(at_s, _at(provisioned if _at(modes, at_s) is Mode.PROVISIONED else on_demand, at_s)) for at_s in times]
+    return [
+        (at_s, value_at(provisioned if value_at(modes, at_s) is Mode.PROVISIONED else on_demand, at_s))
+        for at_s in times
+    ]
 
 
 def _beyond(capacity: _Steps, free: _Steps, run_s: Decimal) -> tuple[Decimal, _Steps]:
@@ -512,15 +515,10 @@ def _beyond(capacity: _Steps, free: _Steps, run_s: Decimal) -> tuple[Decimal, _S
     left: _Steps = []
     for i, at_s in enumerate(times):
         until_s = times[i + 1] if i + 1 < len(times) else run_s
-        had, given = _at(capacity, at_s), _at(free, at_s)
+        had, given = value_at(capacity, at_s), value_at(free, at_s)
         charged += max(Decimal(0), had - given) * (until_s - at_s)
         left.append((at_s, max(Decimal(0), given - had)))
     return charged, left
-
-
-def _at(steps: Sequence[tuple[Decimal, _T]], at_s: Decimal) -> _T:
-    """Value in force; of two changes in one moment the later one."""
-    return steps[bisect_right(steps, at_s, key=lambda step: step[0]) - 1][1]
 
 
 def _steps(timeline: Timeline, name: str) -> _Steps:

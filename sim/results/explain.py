@@ -32,13 +32,13 @@ from sim.results.bottleneck import (
     key_rates,
     per_minute,
     resource_words,
-    value_at,
 )
 from sim.results.breakeven import break_even_utilisation
 from sim.results.causes import because, between_words, sentences_of, split_relief_s
 from sim.results.invoice import money
 from sim.results.phrases import amount, clock, joined, name, percent, plural, sentence
 from sim.results.scaling import hangs_on, mode_at, what_changed, what_was_refused
+from sim.results.steps import integral, value_at, values_at
 from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _calls(result: Outcome, resource: str, dimension: Dimension) -> Iterator[tup
         f"{dimension} units/s at {clock(busiest.at_s)}{_mostly(result, resource, dimension, busiest)}",
     )
     rates, begins_s = per_minute(result, lane.consumed_units)
-    shares = rates / np.array([value_at(lane.capacity, float(at)) for at in begins_s])
+    shares = rates / values_at(lane.capacity, begins_s)
     top = int(shares.argmax())
     share, at_s = float(shares[top]), float(begins_s[top])
     has = "provisioned" if mode_at(result, resource, at_s) is Mode.PROVISIONED else "permitted"
@@ -361,7 +361,7 @@ def _low_utilisation(result: Outcome) -> Iterator[str]:
     for dimension, lane in result.table.lanes.items():
         if not lane.consumed_units.any():
             continue
-        fraction = float(lane.consumed_units.sum()) / _integral(lane.capacity, result.grid.duration_s)
+        fraction = float(lane.consumed_units.sum()) / float(integral(lane.capacity, np.array(result.grid.duration_s)))
         if fraction >= LOW_UTILISATION:
             return
         used.append(f"{percent(fraction)} of its provisioned {dimension} capacity")
@@ -376,12 +376,6 @@ def _low_utilisation(result: Outcome) -> Iterator[str]:
         costs = f"even so a month costs {provisioned} provisioned against {on_demand} on demand"
     break_even = percent(float(min(even.read, even.write)))
     yield f"the table used {joined(used)}; on demand is cheaper below about {break_even}: {costs}"
-
-
-def _integral(line: list[tuple[float, float]], end_s: float) -> float:
-    """Units that a line of rates gives up to ``end_s``."""
-    ends = [at for at, _ in line[1:]] + [end_s]
-    return sum(rate * max(0.0, min(end, end_s) - at) for (at, rate), end in zip(line, ends, strict=True))
 
 
 def _calibrated(result: Outcome, told: list[Bottleneck]) -> Iterator[str]:

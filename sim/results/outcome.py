@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from sim.pages import percentile
 from sim.results.invoice import Invoice, invoice
 from sim.results.prices import PriceSheet
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid, TrafficRecord
+from sim.results.steps import values_at
 from sim.results.usage import shard_seconds, usages, warm_bought
 from sim.scenario import Scenario
 
@@ -263,7 +264,7 @@ class Outcome:
     def at_period_ends(self, line: list[tuple[float, float]]) -> Floats:
         """A value that holds from each change on, read at the end of every period."""
         ends = np.minimum(self.period_starts_s + self.grid.ticks_per_period * self.grid.tick_s, self.grid.duration_s)
-        return held(line, ends)
+        return values_at(line, ends)
 
     def first_attempt_fraction(self, resource: str, dimension: Dimension) -> float:
         """Share of the units asked that requests asked at their first attempts; the rest is retries. 1 where there were none."""
@@ -310,13 +311,6 @@ class Outcome:
     def warnings(self) -> tuple[str, ...]:
         """What hangs over all numbers of the run."""
         return (*self.scenario.notes, *self.scenario.calibration.outside_plausible(), *self.recorder.warnings)
-
-
-def held(line: Sequence[tuple[float, float]], at_s: Floats) -> Floats:
-    """A value that holds from each change on, at some moments."""
-    times = np.array([at for at, _ in line])
-    values = np.array([value for _, value in line], dtype=float)
-    return np.asarray(values[np.maximum(np.searchsorted(times, at_s, side="right") - 1, 0)])
 
 
 def _asked(record: ResourceRecord) -> float:

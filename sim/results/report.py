@@ -18,7 +18,6 @@ from rich.text import Text
 from sim.keyspace.domain import Floats
 from sim.names import TABLE, CostItem, Dimension, Limit, Mode, SplitReason
 from sim.results.alarms import AlarmState, condition
-from sim.results.bottleneck import value_at
 from sim.results.comparison import NEARLY_EQUAL, Comparison, Variant
 from sim.results.cost import cents
 from sim.results.explain import verdict, why
@@ -26,6 +25,7 @@ from sim.results.invoice import money
 from sim.results.latency import TimeHistogram
 from sim.results.phrases import amount, clock, count, joined, lasting, name, percent, plain, plural
 from sim.results.recorder import CacheRecord, TrafficRecord
+from sim.results.steps import values_at
 from sim.results.usage import modes_of
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def _print_course(paper: _Paper, result: Result, resource: str, dimension: Dimen
     columns = max(1, min(_SPARK_COLUMNS_MAX, max(10, paper.width - 30), len(offered)))
     edges = np.linspace(0, len(offered), columns + 1).round().astype(int)
     step_s = max(1.0, result.grid.tick_s)
-    capacity = np.array([value_at(lane.capacity, float(at) * step_s) for at in (edges[1:] + edges[:-1]) / 2])
+    capacity = values_at(lane.capacity, (edges[1:] + edges[:-1]) / 2 * step_s)
     peaks = {
         label: np.maximum.reduceat(series, edges[:-1])
         for label, series in (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 from sim.calibration import PARAMETERS
 from sim.limits import BURST_WINDOW_S, SCALE_IN_MINUTES, SCALE_OUT_MINUTES
 from sim.names import ALARM_HIGH, ALARM_LOW, TABLE, AlarmState, ControlAction, Dimension, Mode
-from sim.results.bottleneck import Bottleneck, per_minute, resource_words, value_at
+from sim.results.bottleneck import Bottleneck, per_minute, resource_words
 from sim.results.phrases import amount, clock, number, percent, plural
+from sim.results.steps import value_at
 from sim.scenario.table import holders
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ _DELAYS = ("autoscaling_metric_delay_s", "autoscaling_action_delay_s", "update_t
 
 def mode_at(result: Outcome, resource: str, at_s: float) -> Mode:
     """The capacity mode of a resource at one moment."""
-    modes = result.resources[resource].modes
-    return modes[max(0, bisect_right(modes, at_s, key=lambda row: row[0]) - 1)][1]
+    return value_at(result.resources[resource].modes, at_s)
 
 
 def scaling_target(result: Outcome, resource: str, dimension: Dimension) -> ScalingTarget | None:

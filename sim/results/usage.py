@@ -12,6 +12,7 @@ from sim.limits import ON_DEMAND_HEADROOM_FACTOR, ON_DEMAND_INITIAL_PER_S
 from sim.names import TABLE, Dimension, Mode, Operation, index_resource
 from sim.results.cost import Metered, Usage
 from sim.results.recorder import LaneRecord, Recorder, ResourceRecord, TimeGrid
+from sim.results.steps import integral, values_at
 from sim.scenario import Gsi, Scenario, Table
 from sim.scenario.table import holders
 from sim.units import item_write_units
@@ -54,10 +55,7 @@ def modes_of(scenario: Scenario, record: ResourceRecord) -> list[tuple[float, Mo
 
 def shard_seconds(grid: TimeGrid, record: ResourceRecord) -> float:
     """Open shards of the table's stream, added up over the run: each partition has one (F-STR-2)."""
-    times = [at_s for at_s, _ in record.partition_counts]
-    ends = np.minimum([*times[1:], grid.duration_s], grid.duration_s) if times else np.zeros(0)
-    counts = (count for _, count in record.partition_counts)
-    return float(sum(count * (end - at_s) for at_s, end, count in zip(times, ends, counts, strict=True)))
+    return float(integral(record.partition_counts, np.array(grid.duration_s))) if record.partition_counts else 0.0
 
 
 def warm_bought(scenario: Scenario, recorder: Recorder) -> dict[tuple[str, Dimension], float]:
@@ -105,13 +103,12 @@ def _usage(scenario: Scenario, recorder: Recorder, name: str, stored_bytes: floa
 
 def _ticks_on_demand(grid: TimeGrid, modes: Sequence[tuple[float, Mode]]) -> Flags:
     """Which ticks were served on demand; a change inside a tick takes effect at the tick's end."""
-    return _on_demand_at(np.arange(grid.ticks, dtype=np.float64) * grid.tick_s, modes)
+    return on_demand_at(modes, np.arange(grid.ticks, dtype=np.float64) * grid.tick_s)
 
 
-def _on_demand_at(times_s: Floats, modes: Sequence[tuple[float, Mode]]) -> Flags:
-    begins = np.array([at_s for at_s, _ in modes])
-    is_on_demand = np.array([mode is Mode.ON_DEMAND for _, mode in modes])
-    return is_on_demand[np.maximum(np.searchsorted(begins, times_s + 1e-9, side="right") - 1, 0)]
+def on_demand_at(modes: Sequence[tuple[float, Mode]], at_s: Floats) -> Flags:
+    """At which of some moments a resource was on demand; a change counts from its own moment on."""
+    return values_at([(since_s, float(mode is Mode.ON_DEMAND)) for since_s, mode in modes], at_s + 1e-9) > 0
 
 
 def _needed_per_s(grid: TimeGrid, lane: LaneRecord, on_demand: Flags) -> int:
@@ -130,7 +127,7 @@ def _expiry_units(
 ) -> float:
     """Write units that expired items cost the further regions of a global table while on demand; their own region pays none (F-TTL-1)."""
     grid = recorder.grid
-    counted = _on_demand_at(np.arange(grid.periods, dtype=np.float64) * (grid.ticks_per_period * grid.tick_s), modes)
+    counted = on_demand_at(modes, np.arange(grid.periods, dtype=np.float64) * (grid.ticks_per_period * grid.tick_s))
     return sum(
         float(recorder.traffic[t.name].succeeded[counted].sum()) * item_write_units(t.item_bytes)
         for t in scenario.traffic
