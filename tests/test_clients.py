@@ -204,10 +204,12 @@ def test_the_fluid_quota_counts_like_that_many_tokens(clients: int, ticks: list[
     tokens = pool
     slack = 0
     for retries, unretried, retried in ticks:
+        tokens += unretried + retried * cost
         granted = min(retries, tokens // cost)
-        tokens = min(pool, tokens - granted * cost + unretried + retried * cost)
-        assert 0 <= fluid.grant(retries, cost) <= retries
-        fluid.release(unretried, retried, cost)
+        tokens = min(pool, tokens - granted * cost)
+        fluid_granted = retries * fluid.granted_fraction(retries, unretried, retried, cost)
+        assert 0 <= fluid_granted <= retries
+        fluid.settle(fluid_granted, unretried, retried, cost)
         slack += cost
         assert 0 <= fluid.tokens <= pool
         assert abs(fluid.tokens - tokens) < slack

@@ -51,15 +51,21 @@ class FluidQuota:
         self.capacity = float(capacity * clients)
         self.tokens = self.capacity
 
-    def grant(self, retries: float, cost: float) -> float:
-        """How many of ``retries`` (a count, also fractional) go ahead at ``cost`` tokens each; their tokens are taken."""
-        granted = retries if retries * cost <= self.tokens else self.tokens / cost
-        self.tokens = max(0.0, self.tokens - granted * cost)
-        return granted
+    def granted_fraction(self, wanted: float, unretried: float, retried: float, cost: float) -> float:
+        """Which part of ``wanted`` retries (a count, also fractional) goes ahead at ``cost`` tokens each.
 
-    def release(self, unretried: float, retried: float, last_cost: float) -> None:
-        """So many requests have succeeded at once, and so many after retries whose last one cost ``last_cost``."""
-        self.tokens = min(self.capacity, self.tokens + unretried * UNRETRIED_REFUND + retried * last_cost)
+        In the same tick ``unretried`` requests succeed at once, and ``retried`` after retries; what they bring back can be spent.
+        """
+        have = self._with_refunds(unretried, retried, cost)
+        return 1.0 if wanted * cost <= have else have / (wanted * cost)
+
+    def settle(self, granted: float, unretried: float, retried: float, cost: float) -> None:
+        """Close a tick in which ``granted`` retries went ahead."""
+        left = self._with_refunds(unretried, retried, cost) - granted * cost
+        self.tokens = max(0.0, min(self.capacity, left))
+
+    def _with_refunds(self, unretried: float, retried: float, cost: float) -> float:
+        return self.tokens + unretried * UNRETRIED_REFUND + retried * cost
 
 
 def make_quota(policy: RetryPolicy) -> RetryQuota | None:

@@ -411,9 +411,7 @@ class _Tick:
                     final += np.divide(amount, missing, out=np.zeros_like(missing), where=missing > 0)
             self.final[k] = np.minimum(final, 1.0)
             if cohorts.quota is not None:
-                wanted, unretried, retried = self._flows_of(k)
-                have = cohorts.quota.tokens + unretried + retried * cohorts.cost
-                self.granted[k] = 1.0 if wanted * cohorts.cost <= have else have / (wanted * cohorts.cost)
+                self.granted[k] = cohorts.quota.granted_fraction(*self._flows_of(k), cohorts.cost)
 
     def _flows_of(self, k: int) -> tuple[float, float, float]:
         """Retries wanted, and requests served without and after a retry."""
@@ -433,9 +431,7 @@ class _Tick:
         again = refused * (1 - self.final[k]) * self.granted[k]
         if cohorts.quota is not None:
             wanted, unretried, retried = self._flows_of(k)
-            quota = cohorts.quota
-            left = quota.tokens + unretried + retried * cohorts.cost - wanted * self.granted[k] * cohorts.cost
-            quota.tokens = max(0.0, min(quota.capacity, left))
+            cohorts.quota.settle(wanted * self.granted[k], unretried, retried, cohorts.cost)
         for n in range(1, cohorts.attempts_max):
             cohorts.send_back(tick, n, again[n - 1])
         again[-1] = 0.0
