@@ -103,6 +103,11 @@ class TimeGrid:
         starts[0] = 0
         return period, starts
 
+    def add_to_periods(self, series: Floats, first: int, per_tick: Floats) -> None:
+        """Add amounts per tick, from tick ``first`` on, to a series that has one value for each period."""
+        period, starts = self.period_edges(first, first + len(per_tick))
+        series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -240,8 +245,7 @@ class LaneRecord:
             return None
         self.throttle_events[first : first + len(events)] += per_tick
         period, starts = self._grid.period_edges(first, first + len(events))
-        series = self.by_limit.setdefault(limit, np.zeros(self._grid.periods))
-        series[period : period + len(starts)] += np.add.reduceat(per_tick, starts)
+        self._grid.add_to_periods(self.by_limit.setdefault(limit, np.zeros(self._grid.periods)), first, per_tick)
         if limit not in self.events_by_limit:
             self.events_by_limit[limit] = np.zeros(self._grid.ticks)
         self.events_by_limit[limit][first : first + len(events)] += per_tick
@@ -408,9 +412,8 @@ class TrafficRecord:
 
     def add(self, first: int, **rows: Floats) -> None:
         """Add rows per tick, by the names of the columns, from tick ``first`` on."""
-        period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
         for name, amounts in rows.items():
-            getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+            self.grid.add_to_periods(getattr(self, name), first, amounts)
             if name in self._minutes:
                 self._add_minutes(name, first, amounts)
 
@@ -479,9 +482,8 @@ class CacheRecord:
 
     def add(self, first: int, **rows: Floats) -> None:
         """Add rows per tick, by the names of the columns, from tick ``first`` on."""
-        period, starts = self.grid.period_edges(first, first + len(next(iter(rows.values()))))
         for name, amounts in rows.items():
-            getattr(self, name)[period : period + len(starts)] += np.add.reduceat(amounts, starts)
+            self.grid.add_to_periods(getattr(self, name), first, amounts)
 
     def total(self, name: str) -> float:
         """Sum of a column over the run."""
