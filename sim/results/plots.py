@@ -469,15 +469,14 @@ def _draw_alarms(result: Outcome, dimension: Dimension, resource: str, axes: Axe
     """A bar above the data for each alarm that rang, from each change to ALARM until it ended; the table's panel has its indexes' too."""
     scale_s, _ = _time_unit(result)
     throttled = [d for d, lane in result.resources[resource].lanes.items() if lane.throttle_events.any()]
-    shared = (
-        not throttled or dimension in throttled
-    )  # what tells neither reads nor writes stands where something was refused
+    shared = not throttled or dimension in throttled  # where what tells neither reads nor writes stands
+    shown = _shown_indexes(result)
     rang = [
         report
         for report in evaluate_alarms(result)
         if report.in_alarm_s
         and (report.dimension is dimension or (report.dimension is None and shared))
-        and (report.resource == resource or (resource == TABLE and report.resource not in _shown_indexes(result)))
+        and (report.resource == resource or (resource == TABLE and report.resource not in shown))
     ][:_ALARMS_SHOWN]
     if not rang:
         return
