@@ -11,6 +11,7 @@ import numpy as np
 import simpy
 
 from sim.control.capacity import start_capacity_control
+from sim.control.gauges import Gauges
 from sim.control.plane import ControlPlane
 from sim.control.splitting import note_capacity
 from sim.errors import Problem, ScenarioError
@@ -131,6 +132,8 @@ def _simulate(
     for plane in planes:
         env.process(plane.watch())
     start_capacity_control(env, scenario, resources, recorder)
+    gauges = Gauges(env, resources, recorder)
+    env.process(gauges.watch())
     rollovers = sorted({at_s for spec in ordered for at_s in keyspace.rollovers_s(spec)})
     if rollovers:
         env.process(_call_at(env, rollovers, level.roll_over))
@@ -140,6 +143,7 @@ def _simulate(
     env.run(until=end)
 
     level.finish()
+    gauges.look()
     mean_bytes = {}
     for plane, resource in zip(planes, resources.values(), strict=True):
         plane.finish()

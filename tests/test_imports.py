@@ -27,7 +27,7 @@ LINES = (
     ("levels",),
     ("run",),
     ("sweep", "plan", "testing"),
-    ("importers",),
+    ("importers", "catalogue", "plots"),
     ("explore",),
     ("cli",),
     ("__main__",),

@@ -196,6 +196,22 @@ class Binned:
         return padded
 
 
+@dataclass(frozen=True)
+class Levels:
+    """Tokens in the buckets of one limit at one time.
+
+    Attributes
+    ----------
+    numbers : partitions whose buckets they are, in the order of the hash space; None: the resource has one bucket.
+    tokens, depth : units, one for each bucket; tokens below 0 are a debt.
+    """
+
+    at_s: float
+    numbers: Ints | None
+    tokens: Floats
+    depth: Floats
+
+
 class LaneRecord:
     """Reads, or writes, of one resource.
 
@@ -206,6 +222,7 @@ class LaneRecord:
     first_s, last_s : first and last tick with a refusal, per limit.
     consumed_by_partition, throttled_by_partition : units and throttle events per partition and period.
     capacity, warm : (second, units per second) whenever the value changed.
+    levels : what was in the buckets of each limit, looked at now and then (`sim.control.gauges`).
     alarms : states of auto scaling's own alarms by name: (second, state) whenever it changed.
     """
 
@@ -222,7 +239,22 @@ class LaneRecord:
         self.throttled_by_partition = Binned(grid.periods)
         self.capacity: list[tuple[float, float]] = []
         self.warm: list[tuple[float, float]] = []
+        self.levels: dict[Limit, list[Levels]] = {}
         self.alarms: dict[str, list[tuple[float, str]]] = {}
+
+    def level_of(self, limit: Limit, partition: int | None = None) -> tuple[Floats, Floats, Floats]:
+        """Seconds, tokens and depth of one bucket at the times at which it was looked at: the resource's own, or a partition's."""
+        rows = []
+        for levels in self.levels.get(limit, ()):
+            if levels.numbers is None:
+                rows.append((levels.at_s, levels.tokens[0], levels.depth[0]))
+            else:
+                rows += [
+                    (levels.at_s, levels.tokens[k], levels.depth[k])
+                    for k in np.flatnonzero(levels.numbers == partition)
+                ]
+        seconds, tokens, depth = np.array(rows, dtype=float).reshape(-1, 3).T
+        return seconds, tokens, depth
 
     def add_units(self, first: int, offered: Floats, consumed: Floats) -> None:
         """Units per tick from tick ``first`` on."""

@@ -92,7 +92,8 @@ class Scenario(Value):
     ----------
     format : 1.
     title : free text, for reports.
-    description : free text.
+    description : free text; of a named scenario the claim that it shows.
+    shows : ids under which a catalogue lists the scenario, such as "S-BUCKET"; they change nothing.
     duration : simulated seconds.
     start : UTC time of second 0.
     seed : the run's randomness.
@@ -117,6 +118,7 @@ class Scenario(Value):
     format: Format = 1
     title: Text = ""
     description: Text = ""
+    shows: tuple[Name, ...] = ()
     duration: PositiveSeconds
     start: Start = datetime(2026, 1, 1, tzinfo=UTC)
     seed: Annotated[int, whole(0, SEED_MAX)] = 0

@@ -1,0 +1,117 @@
+"""Designs under workloads: as scenarios, and side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sim
+from models.designs.base import FIELDS, Design, names_in
+from models.workloads.base import Need, Workload
+
+
+def scenario(
+    design: Design,
+    workload: Workload,
+    *,
+    title: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **capacity: Any,
+) -> sim.Scenario:
+    """A design under a workload, as a scenario.
+
+    Parameters
+    ----------
+    title : None: both names.
+    settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``.
+    capacity : mode and capacity of the table instead of the workload's own: ``mode="provisioned", write_capacity=2000, read_capacity=500``.
+
+    Raises
+    ------
+    sim.ScenarioError
+        The two do not make a scenario together, or a setting is none.
+    """
+    table = design.table_keys(**(capacity or workload.capacity))
+    traffic = [pattern for need in workload.needs for pattern in _patterns(design, need)]
+    document = {
+        "format": 1,
+        "title": title or f"{design.name} under {workload.name}",
+        "description": f"{design.says} {workload.says}",
+        "shows": [design.shows],
+        "duration": workload.duration,
+        **workload.settings,
+        **(settings or {}),
+        "fields": _fields(design, workload, table, traffic),
+        "table": table,
+        "traffic": traffic,
+    }
+    return sim.from_dict(document)
+
+
+def compare(
+    designs: Iterable[Design] | Mapping[str, Design],
+    workload: Workload,
+    *,
+    max_throttled: float = 0.01,
+    settings: Mapping[str, Any] | None = None,
+    **capacity: Any,
+) -> sim.Comparison:
+    """Run several designs under the same workload, and put them side by side.
+
+    ``compare(...).plot()`` draws them as small multiples; arguments beyond the first two are those of `scenario` and `sim.compare`.
+
+    Parameters
+    ----------
+    designs : designs, which are called by their names; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
+
+    Raises
+    ------
+    ValueError
+        There are no designs, or two of the same name: give labels.
+    """
+    labelled = dict(designs) if isinstance(designs, Mapping) else _by_name(list(designs))
+    scenarios = {
+        label: scenario(design, workload, title=label, settings=settings, **capacity)
+        for label, design in labelled.items()
+    }
+    results = {label: sim.run(one) for label, one in scenarios.items()}
+    return sim.compare(results, max_throttled=max_throttled)
+
+
+def _by_name(designs: list[Design]) -> dict[str, Design]:
+    names = [design.name for design in designs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two designs are called {twice[0]}: give labels, {{label: design, ...}}")
+    return dict(zip(names, designs, strict=True))
+
+
+def _patterns(design: Design, need: Need) -> list[dict[str, Any]]:
+    """The patterns of the scenario that one need of the application becomes under a design."""
+    if need.role is None:
+        return [{"name": need.name, "item_bytes": design.item_bytes, **need.keys}]
+    first, *rest = design.access(need.role)
+    patterns = [{"name": need.name, "item_bytes": design.item_bytes, **first, **need.keys}]
+    for number, access in enumerate(rest, start=2):
+        own = {key: value for key, value in access.items() if key not in ("per", "delay")}
+        follows = {"traffic": need.name, **{key: access[key] for key in ("per", "delay") if key in access}}
+        patterns.append(
+            {"name": f"{need.name} ({number})", "item_bytes": patterns[0]["item_bytes"], **own, "follows": follows}
+        )
+    return patterns
+
+
+def _fields(
+    design: Design, workload: Workload, table: Mapping[str, Any], traffic: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The fields that the keys draw from: the workload's own, else the design's, else the usual ones."""
+    known = {**FIELDS, **design.fields, **workload.fields}
+    wanted = names_in(table["pk"]) | names_in(table.get("sk"))
+    for index in (*table.get("gsi", ()), *table.get("lsi", ())):
+        wanted |= names_in(index.get("pk")) | names_in(index.get("sk"))
+    for pattern in traffic:
+        for keys in (pattern, *pattern.get("actions", ())):
+            wanted |= names_in(keys.get("pk")) | names_in(keys.get("sk"))
+        wanted |= set(pattern.get("where", ())) | ({pattern["scatter"]} if "scatter" in pattern else set())
+    wanted |= {str(known[name]["of"]) for name in wanted if known.get(name, {}).get("kind") == "hash"}
+    return {name: dict(known[name]) for name in sorted(wanted) if name in known}

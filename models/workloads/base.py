@@ -1,0 +1,49 @@
+"""What a workload is: what an application needs of its table, and when, whatever the keys are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from models.designs.base import Keys, Role
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One stream of requests.
+
+    Attributes
+    ----------
+    name : label of the pattern in results.
+    role : what is asked for; the design says which requests that becomes. None: ``keys`` say it all, whatever the design.
+    keys : of the pattern, in the scenario format: its rate, sizes, window, client; they go over what the design has.
+    """
+
+    name: str
+    role: Role | None = None
+    keys: Keys = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """What an application asks of its table.
+
+    Attributes
+    ----------
+    name : as the command line has it.
+    says : what it is, in one sentence.
+    duration : of the run, in the scenario format ("30m").
+    needs : its streams of requests.
+    fields : what the workload is about: the popularity of users, tenants, posts; it goes over what the design has.
+    capacity : mode and capacity of a table that would carry this if every key were as good as any other, in the keys of the scenario
+        format: what throttles then is the keys' doing.
+    settings : further keys at the top of the scenario: start, level, tick, period.
+    """
+
+    name: str
+    says: str
+    duration: str
+    needs: Sequence[Need]
+    fields: Mapping[str, Keys] = field(default_factory=dict)
+    capacity: Keys = field(default_factory=lambda: {"mode": "on-demand"})
+    settings: Keys = field(default_factory=dict)

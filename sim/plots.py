@@ -1,0 +1,10 @@
+"""The pictures, by their public names: ``from sim import plots``.
+
+``plot_...`` makes a whole figure, ``draw_...`` draws on an Axes and returns it. Importing this imports matplotlib.
+"""
+
+from __future__ import annotations
+
+from sim.results.plots import draw_partitions, draw_rates, plot_run, save_run
+
+__all__ = ["draw_partitions", "draw_rates", "plot_run", "save_run"]
