@@ -1,0 +1,8 @@
+"""Rows of the throttling machinery."""
+
+from __future__ import annotations
+
+from mission.base import Row
+
+ROWS: tuple[Row, ...] = ()
+MISSING: dict[str, str] = {}  # id → which mechanism is not there
