@@ -25,7 +25,7 @@ def order_dates(*, orders_per_s: float = 1500.0) -> Workload:
         duration="2h",
         needs=(
             Need(name="orders", role="write", keys={"rate": rate}),
-            Need(name="order pages", role="read", keys={"rate": rate}),
+            Need(name="order pages", role="read", keys={"rate": rate / 2}),
             Need(name="lists", role="list", keys={"rate": rate / 50}),
         ),
         capacity={"mode": "on-demand", "previous_peak_write": ROOM * rate, "previous_peak_read": ROOM * rate},

@@ -7,7 +7,7 @@ from models.workloads.base import ROOM, Need, Workload
 
 
 def flash_sale(*, usual_per_s: float = 500.0, peak_per_s: float = 5000.0) -> Workload:
-    """Orders at ten times their usual rate for half an hour, while shoppers read twice as many and list them.
+    """Orders at ten times their usual rate for a quarter of an hour, while shoppers read half as many and list some.
 
     Parameters
     ----------
@@ -23,21 +23,21 @@ def flash_sale(*, usual_per_s: float = 500.0, peak_per_s: float = 5000.0) -> Wor
     peak = a_number("peak_per_s", peak_per_s, 1, 10_000)
 
     def sale(per_order: float) -> dict[str, object]:
-        return {"kind": "spike", "base": per_order * usual, "peak": per_order * peak, "at": "15m", "lasting": "30m"}
+        return {"kind": "spike", "base": per_order * usual, "peak": per_order * peak, "at": "10m", "lasting": "15m"}
 
     return Workload(
         name="flash-sale",
-        says="A flash sale: ten times the usual orders for half an hour.",
-        duration="1h",
+        says="A flash sale: ten times the usual orders for a quarter of an hour.",
+        duration="30m",
         needs=(
             Need(name="orders", role="write", keys={"rate": sale(1)}),
-            Need(name="order pages", role="read", keys={"rate": sale(2)}),
+            Need(name="order pages", role="read", keys={"rate": sale(0.5)}),
             Need(name="lists", role="list", keys={"rate": sale(0.05)}),
             Need(name="shipped", role="change", keys={"rate": sale(0.02)}),
         ),
         capacity={
             "mode": "on-demand",
             "previous_peak_write": ROOM * max(usual, peak),
-            "previous_peak_read": ROOM * 2 * max(usual, peak),
+            "previous_peak_read": ROOM * max(usual, peak),
         },
     )

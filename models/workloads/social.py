@@ -8,7 +8,7 @@ from models.workloads.base import ROOM, Need, Workload
 
 
 def viral_post(
-    *, likes_per_s: float = 3000.0, views_per_s: float = 12_000.0, viral_share: float = 0.5, posts: int = 1000
+    *, likes_per_s: float = 3000.0, views_per_s: float = 6000.0, viral_share: float = 0.5, posts: int = 1000
 ) -> Workload:
     """Likes and views that grow ninefold within ten minutes, half of them for one post.
 
@@ -34,7 +34,7 @@ def viral_post(
     return Workload(
         name="viral-post",
         says="A post goes viral: likes and views grow ninefold in ten minutes, half of them for one post.",
-        duration="30m",
+        duration="20m",
         needs=(
             Need(name="likes", role="write", keys={"rate": grows(likes)}),
             Need(name="views", role="read", keys={"rate": grows(views)}),

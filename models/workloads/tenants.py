@@ -29,10 +29,10 @@ def tenant_dominance(*, orders_per_s: float = 2000.0, largest_share: float = 0.8
         duration="30m",
         needs=(
             Need(name="orders", role="write", keys={"rate": rate}),
-            Need(name="order pages", role="read", keys={"rate": 2 * rate}),
+            Need(name="order pages", role="read", keys={"rate": rate}),
             Need(name="lists", role="list", keys={"rate": rate / 20}),
             Need(name="shipped", role="change", keys={"rate": rate / 50}),
         ),
         fields={"tenant": one_of_many("large", share, a_count("tenants", tenants, 2, 100_000))},
-        capacity={"mode": "on-demand", "previous_peak_write": ROOM * rate, "previous_peak_read": ROOM * 2 * rate},
+        capacity={"mode": "on-demand", "previous_peak_write": ROOM * rate, "previous_peak_read": ROOM * rate},
     )
