@@ -92,8 +92,8 @@ class Design:
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
         """The table as the scenario format has it, with mode and capacity.
 
-        An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, and the room for twice the previous
-        peak, which is warm throughput here, for an index has no previous peak in the format.
+        An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, and the room for twice the
+        previous peak, which is warm throughput here, for an index has no previous peak in the format.
         """
         keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
         own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}

@@ -110,6 +110,7 @@ def lsi_gsi(*, kind: str = "lsi") -> Design:
         sk="READING#{item}",
         gsi=() if is_local else ({**index, "pk": "TENANT#{tenant}"},),
         lsi=(index,) if is_local else (),
+        fields={"item": {"kind": "uniform", "count": 10**12}},  # readings are new ones, in no order
         accesses={
             "list": ({"operation": "Query", "index": "by-amount", "items": LIST_ITEMS, **strongly},),
             "change": ({"operation": "UpdateItem", "touches": {"by-amount": "key-changed"}},),

@@ -42,7 +42,8 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
         name="adjacency",
         shows="S-ADJACENCY",
         says="A many-to-many edge written both ways: twice the writes, and two sides that may be hot.",
-        **there,
+        pk=there["pk"],
+        sk=there["sk"],
         gsi=({"name": "inverse", **back},) if kind == "index" else (),
         fields={"group": {"kind": "zipf", "count": a_count("groups", groups, 2, 100_000), "exponent": 0.8}},
         accesses={
