@@ -315,7 +315,17 @@ def test_batches_are_of_what_batches_take_and_as_many_requests_of_all_else() -> 
     assert both["load: inverse"].batch == 25
     looked = Need(name="c", role="change", keys={"rate": 1}, batch=3)
     assert asked(designs.shard_random(), looked)["c"].rate == 3
-    # One request of a batch is followed by as many updates as it has items.
+    # A batch is followed by batches, or by as many updates as it has items.
+    counting = Design(
+        name="counting",
+        shows="S",
+        says="S.",
+        pk="USER#{user}",
+        accesses={"write": ({"operation": "PutItem"}, {"called": "count", "operation": "UpdateItem", "per": 2})},
+    )
+    follows = asked(counting, load)["load: count"].follows
+    assert follows is not None
+    assert follows.per == 25 * 2
     seen = asked(designs.denorm(copied=False), Need(name="r", role="read", keys={"rate": 1}, batch=5))
     assert (seen["r"].batch, seen["r: author"].batch) == (5, 5)
 

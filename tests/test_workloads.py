@@ -91,6 +91,13 @@ def test_one_lock_throttles_whatever_the_keys_are_and_twenty_do_not() -> None:
     assert run(designs.good_user(), workloads.lock_polling(locks=20), duration="2m").throttled == 0
 
 
+def test_a_lock_is_in_no_index() -> None:
+    told = run(designs.good_sharded_gsi(), workloads.lock_polling(), duration="1m").to_dict()["traffic"]
+    assert told["takes"]["units_per_request"]["table"]["write"] == 1
+    assert "index/by-status" not in told["takes"]["units_per_request"]
+    assert told["work"]["units_per_request"]["index/by-status"]["write"] == 1
+
+
 def test_a_bulk_load_loses_what_batches_hand_back() -> None:
     small = workloads.bulk_load(items=300_000)
     lost, whole = (run(design, small, duration="5m") for design in (designs.bad_date(), designs.good_user()))

@@ -29,7 +29,7 @@ def lock_polling(*, polls_per_s: float = 4000.0, takes_per_s: float = 1200.0, lo
     return Workload(
         name="lock-polling",
         says="Workers poll a lock: strong reads and failing conditional writes of one item.",
-        duration="8m",
+        duration="6m",
         needs=(
             Need(name="polls", keys={"operation": "GetItem", "consistent": True, "rate": polls, **lock}),
             Need(
