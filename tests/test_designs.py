@@ -310,6 +310,12 @@ def test_batches_are_of_what_batches_take_and_as_many_requests_of_all_else() -> 
     )
     rate: Any = asked(designs.bad_viral(), spike)["load"].rate
     assert (rate.base, rate.peak, rate.at, rate.lasting) == (2, 6, 9, 9)
+    for source in (
+        {"threads": 3},
+        {"rate": {"kind": "csv", "path": "r.csv", "time": "t", "value": "v", "per": "second"}},
+    ):
+        with pytest.raises(ValueError, match="batch = 1"):
+            asked(designs.bad_viral(), Need(name="load", role="write", keys=source, batch=2))
     both = asked(designs.adjacency(), load)
     assert both["load: inverse"].operation == "BatchWriteItem"
     assert both["load: inverse"].batch == 25

@@ -30,7 +30,7 @@ def good_user(*, users: int = 100_000, exponent: float = 0.5) -> Design:
     )
 
 
-def good_tenant_user(*, largest_share: float = 0.8, tenants: int = 100, users: int = 10_000) -> Design:
+def good_tenant_user(*, largest_share: float = 0.8, tenants: int = 100, users: int = 1000) -> Design:
     """Tenant and user together as the partition key: a tenant that is most of the business is many keys.
 
     A list is of one user's orders; all orders of a tenant lie in as many places as it has users, which is the price.
