@@ -1,0 +1,14 @@
+"""The pictures of runs, one noun a file.
+
+``plot_...`` makes a whole figure; ``draw_...`` draws on an Axes and returns it. Figures are made without pyplot, so that no display is
+needed and nothing global changes.
+"""
+
+from __future__ import annotations
+
+from sim.results.plots.base import Figure
+from sim.results.plots.partitions import band_places, draw_partitions
+from sim.results.plots.rates import draw_rates
+from sim.results.plots.run import plot_run, save_run
+
+__all__ = ["Figure", "band_places", "draw_partitions", "draw_rates", "plot_run", "save_run"]
