@@ -1,10 +1,12 @@
 """What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture.
 
-The same colour means the same thing in every picture:
+A picture asks for its table or index and its dimension by the names that results have for them: ``"table"``, ``"index/NAME"``; ``"read"``,
+``"write"``.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from sim.keyspace.domain import Ints
-from sim.names import ControlAction
+from sim.names import ControlAction, Dimension
+from sim.results.recorder import ResourceRecord
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
@@ -24,16 +27,22 @@ if TYPE_CHECKING:
 SIZE_INCHES = (10.0, 6.0)
 DPI = 100
 
-# Okabe and Ito's palette, told apart with every kind of colour vision, and by lightness in print.
-CONSUMED_COLOUR = "#56B4E9"
-THROTTLED_COLOUR = "#D55E00"
-SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"
+# Okabe and Ito's palette, told apart with every kind of colour vision. In every picture a colour means the same thing; those that stand
+# side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
+CONSUMED_COLOUR = "#56B4E9"  # what was served
+THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a hatch
+THROTTLED_HATCH_COLOUR = "#7A3300"
+SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused
 SLIGHT_FRACTION = 0.01
-TABLE_LIMIT_COLOUR = "#CC79A7"
-OFFERED_COLOUR = "#000000"
-ALARM_COLOUR = "#E69F00"
-CAPACITY_COLOUR = "#009E73"
-LOAD_COLOURS = "Blues"
+TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
+OFFERED_COLOUR = "#000000"  # what was asked for, always a line
+ALARM_COLOUR = "#E69F00"  # an alarm that rings, always a bar with its name
+CAPACITY_COLOUR = "#009E73"  # what could be served, always dashed, and marks of its changes
+LEVEL_COLOUR = "#0072B2"  # what is in a bucket
+KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
+LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
+LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
+HATCH = "////"
 CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.AUTO_SCALING: ("auto scaling", "o"),
     ControlAction.SCHEDULE: ("schedule", "D"),
@@ -57,6 +66,20 @@ _TIME_TICKS_MAX = 10
 _LEGEND_COLUMNS_MAX = 5
 
 
+def record_of(result: Outcome, resource: str) -> ResourceRecord:
+    """Record of a table or index by its name; a ValueError says which there are."""
+    if resource not in result.resources:
+        raise ValueError(f"resource {resource!r} is none of this run's: {', '.join(result.resources)}")
+    return result.resources[resource]
+
+
+def dimension_of(dimension: Dimension | str) -> Dimension:
+    """Reads or writes by name; a ValueError says what is allowed."""
+    if dimension not in tuple(Dimension):
+        raise ValueError(f'dimension {dimension!r} must be "read" or "write"')
+    return Dimension(dimension)
+
+
 def with_canvas(figure: Figure) -> Figure:
     """The figure, with a canvas on which it can be drawn without a display."""
     if figure.canvas is None or type(figure.canvas).__name__ == "FigureCanvasBase":
@@ -64,7 +87,7 @@ def with_canvas(figure: Figure) -> Figure:
     return figure
 
 
-def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int = _LEGEND_COLUMNS_MAX) -> None:
     """Above the panel, right, where no data can lie under it; in rows of so many that the title stays free."""
     if handles:
         axes.legend(
@@ -72,7 +95,7 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
             labels,
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
-            ncols=min(len(handles), _LEGEND_COLUMNS_MAX),
+            ncols=min(len(handles), columns),
             frameon=False,
             fontsize=8,
             borderaxespad=0.1,
@@ -103,3 +126,19 @@ def time_bins(count: int, most: int) -> Ints:
 def literal(text: str) -> str:
     """Text in which a dollar sign is no mathematics."""
     return text.replace("$", r"\$")
+
+
+def columns_of(text: str) -> int:
+    """Width of a text in characters of the usual width; those of East Asian scripts are twice as wide."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def joined_spans(spans: Sequence[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:
+    """Spans that touch, overlap, or lie at most ``gap`` apart, as one."""
+    joined: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1] + gap:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined

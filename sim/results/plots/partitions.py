@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sim.keyspace.domain import Floats, Ints
-from sim.limits import CEILING_PER_S
-from sim.names import TABLE, AdmissionPolicy, Dimension, Limit, Mode
-from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
+from sim.names import TABLE
+from sim.results.bottleneck import period_edges_s, served_seconds
 from sim.results.phrases import name
 from sim.results.plots.base import (
+    HATCH,
     LOAD_COLOURS,
     OUTLINE,
-    SLIGHT_FRACTION,
     SLIGHTLY_THROTTLED_COLOUR,
     TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
+    THROTTLED_HATCH_COLOUR,
+    joined_spans,
     legend,
     literal,
+    record_of,
     time_axis,
     time_bins,
     time_unit,
 )
+from sim.results.plots.loads import LITTLE, MORE, load_bar, load_scale, loads, own_limits, throttled_patch
 from sim.results.recorder import PartitionRecord
 
 if TYPE_CHECKING:
@@ -40,9 +45,17 @@ _MAP_COLUMNS_MAX = 900  # about one for each pixel of a notebook's figure
 _ROWS_MAX = 600
 _NUMBERED_PARTITIONS = 24
 _RULED_PARTITIONS = 48  # more bands than this are not ruled off from each other
-_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # a load of 3 % of a ceiling must not look like none
+_HATCHED_FRACTION = 0.01  # of the map's width
 _STRIP_FRACTION = 0.12  # height of the strip above the bands, of theirs together
-_FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
+
+
+class Map(NamedTuple):
+    """What was drawn of the partitions: the image of their loads, the greatest of these, and the entries of a legend."""
+
+    image: AxesImage
+    most: float
+    handles: Sequence[Patch | Line2D]
+    labels: Sequence[str]
 
 
 def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Axes:
@@ -52,32 +65,41 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
     whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
     the whole table refused is no partition's doing: a strip above the bands shows when.
     """
-    record = result.resources[resource]
+    drawn = draw_map(result, axes, resource=resource)
+    load_bar(axes, drawn.image, drawn.most)
+    legend(axes, drawn.handles, drawn.labels)
+    return axes
+
+
+def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
+    """Draw what `draw_partitions` does, without colour bar and legend."""
+    record = record_of(result, resource)
     places = band_places(record.partitions)
     load, throttled, x = _partition_grid(result, resource, places)
     most = float(load.max(initial=0.0))
-    norm = Normalize(0.0, next((scale for scale in _SCALES if most <= 0.8 * scale), 1.0))
     extent = (float(x[0]), float(x[-1]), 0.0, float(places[:, 1].max()))
     image = axes.imshow(
-        load, cmap=LOAD_COLOURS, norm=norm, extent=extent, origin="lower", aspect="auto", interpolation="nearest"
+        load,
+        cmap=LOAD_COLOURS,
+        norm=load_scale(most),
+        extent=extent,
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
     )
     axes.imshow(
         np.ma.masked_equal(throttled, 0),
         cmap=ListedColormap([SLIGHTLY_THROTTLED_COLOUR, THROTTLED_COLOUR]),
-        norm=Normalize(1, 2),
+        norm=Normalize(LITTLE, MORE),
         extent=extent,
         origin="lower",
         aspect="auto",
         interpolation="nearest",
         label="throttled",
     )
+    _hatch(throttled == MORE, extent, axes)
     _draw_bands(result, resource, places, axes)
     by_table = _draw_table_limits(result, resource, axes, extent[3])
-    bar = axes.inset_axes((1.012, 0.0, 0.014, 1.0))
-    colour_bar = axes.get_figure(root=True).colorbar(image, cax=bar)  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    colour_bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
-    bar.yaxis.set_major_locator(MaxNLocator(nbins=5))
-    bar.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
     final = record.partition_counts[-1][1]
     axes.set_ylabel("partition" if final == 1 else "partition, in hash order")
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
@@ -85,9 +107,8 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
     axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
     axes.set_ylim(0, extent[3] * (1 + _STRIP_FRACTION if by_table else 1))
     _partition_ticks(record.partitions, places, axes)
-    legend(axes, *_partition_legend(result, resource, throttled, by_table=by_table))
     time_axis(result, axes)
-    return axes
+    return Map(image, most, *_partition_legend(result, resource, throttled, by_table=by_table))
 
 
 def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
@@ -116,14 +137,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     """Load and throttling on a grid of bands and times that a picture can hold, and the edges of the times in the picture's unit."""
     record = result.resources[resource]
     partitions = record.partitions
-    load = np.zeros((len(partitions), result.grid.periods))
-    refused = np.zeros(load.shape, dtype=np.int64)  # 0 nothing, 1 a little, 2 more
-    for dimension in record.lanes:
-        consumed = partition_rates(result, resource, dimension)
-        asked = partition_rates(result, resource, dimension, asked=True)
-        load = np.maximum(load, consumed / CEILING_PER_S[dimension])
-        lost = np.where(_at_its_own_limit(result, resource, dimension, consumed), asked - consumed, 0.0)
-        refused = np.maximum(refused, (lost > 0).astype(np.int64) + (lost > SLIGHT_FRACTION * asked))
+    load, refused = loads(result, resource)
     served = served_seconds(result, partitions)
     edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
@@ -154,23 +168,30 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     return grid, marks, columns_s / scale_s
 
 
-def _at_its_own_limit(result: Outcome, resource: str, dimension: Dimension, consumed: Floats) -> Floats:
-    """Where refusals are the partition's own: partitions × periods, true or false.
-
-    Refusals are counted per partition and per limit, not per both. In periods in which both kinds of limit refused, those partitions count
-    that gave nearly all they can; elsewhere there is no doubt.
-    """
-    by_limit = result.resources[resource].lanes[dimension].by_limit
-    none = np.zeros(result.grid.periods)
-    own = sum((by_limit.get(limit, none) for limit in own_limits(result)), none) > 0
-    whole = sum((series for limit, series in by_limit.items() if limit not in own_limits(result)), none) > 0
-    return np.asarray(own & (~whole | (consumed > _FULL_FRACTION * CEILING_PER_S[dimension])))
-
-
-def own_limits(result: Outcome) -> tuple[Limit, ...]:
-    """Limits that belong to a partition: its ceiling, and before instant adaptive capacity its part of the table's."""
-    instant = result.scenario.table.mode is Mode.ON_DEMAND or result.scenario.admission is AdmissionPolicy.INSTANT
-    return (Limit.KEY_RANGE,) if instant else (Limit.KEY_RANGE, Limit.PROVISIONED)
+def _hatch(
+    throttled: np.ndarray[Any, np.dtype[np.bool_]], extent: tuple[float, float, float, float], axes: Axes
+) -> None:
+    """A hatch over what was throttled, which tells it from a middling load without colours; spans too short to show one have none."""
+    rows, columns = throttled.shape
+    steps = np.diff(throttled.astype(np.int8), axis=1, prepend=0, append=0)
+    row, begin = np.nonzero(steps == 1)
+    end = np.nonzero(steps == -1)[1]
+    wide = end - begin >= _HATCHED_FRACTION * columns
+    if not wide.any():
+        return
+    width, height = extent[1] / columns, extent[3] / rows
+    left, right, low = begin[wide] * width, end[wide] * width, row[wide] * height
+    corners = np.stack([left, low, right, low, right, low + height, left, low + height, left, low], axis=1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
+    axes.add_patch(
+        PathPatch(
+            Path(corners.reshape(-1, 2), codes),
+            facecolor="none",
+            edgecolor=THROTTLED_HATCH_COLOUR,
+            hatch=HATCH,
+            linewidth=0,
+        )
+    )
 
 
 def _draw_table_limits(result: Outcome, resource: str, axes: Axes, top: float) -> bool:
@@ -186,30 +207,19 @@ def _draw_table_limits(result: Outcome, resource: str, axes: Axes, top: float) -
             spans += [
                 (max(edges_s[k], first_s), min(edges_s[k + 1], end_s)) for k in np.flatnonzero(series > 0).tolist()
             ]
-    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in _joined_spans(spans)]
+    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in joined_spans(spans)]
     if bars:
         axes.broken_barh(
             bars,
             (top, _STRIP_FRACTION * top),
             facecolor="none",
             edgecolor=TABLE_LIMIT_COLOUR,
-            hatch="////",
+            hatch=HATCH,
             linewidth=0,
             label="throttled by the table's limit",
         )
         axes.axhline(top, color="0.6", linewidth=0.5)
     return bool(bars)
-
-
-def _joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spans that touch or overlap as one."""
-    joined: list[tuple[float, float]] = []
-    for begin, end in sorted(spans):
-        if joined and begin <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((begin, end))
-    return joined
 
 
 def _draw_bands(result: Outcome, resource: str, places: Ints, axes: Axes) -> None:
@@ -267,15 +277,11 @@ def _partition_legend(
 ) -> tuple[list[Patch | Line2D], list[str]]:
     record = result.resources[resource]
     entries: list[tuple[bool, Patch | Line2D, str]] = [
-        (bool((throttled == 2).any()), Patch(color=THROTTLED_COLOUR), "throttled"),
-        (
-            bool((throttled == 1).any()),
-            Patch(color=SLIGHTLY_THROTTLED_COLOUR),
-            f"throttled, under {SLIGHT_FRACTION:.0%}",
-        ),
+        (bool((throttled == MORE).any()), *throttled_patch(MORE)),
+        (bool((throttled == LITTLE).any()), *throttled_patch(LITTLE)),
         (
             by_table,
-            Patch(facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch="////", linewidth=0),
+            Patch(facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0),
             "throttled by the table's limit" if resource == TABLE else "throttled by the index's limit",
         ),
         (

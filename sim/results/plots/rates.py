@@ -17,11 +17,14 @@ from sim.results.plots.base import (
     CAPACITY_COLOUR,
     CHANGE_MARKS,
     CONSUMED_COLOUR,
+    HATCH,
     OFFERED_COLOUR,
     OUTLINE,
     THROTTLED_COLOUR,
+    dimension_of,
     legend,
     literal,
+    record_of,
     time_axis,
     time_bins,
     time_unit,
@@ -40,13 +43,14 @@ _CAPACITY_IN_VIEW = (
 )
 
 
-def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: str = TABLE) -> Axes:
-    """Draw offered, consumed, throttled and capacity of one dimension of a resource over time.
+def draw_rates(result: Outcome, dimension: Dimension | str, axes: Axes, *, resource: str = TABLE) -> Axes:
+    """Draw offered, consumed, throttled and capacity of one dimension (``"read"``, ``"write"``) of a resource over time.
 
     What was throttled stands on top of what was consumed; together they reach what was offered. The scale is linear, for what is lost is an
     area; capacity far above the load is told in the legend.
     """
-    lane = result.resources[resource].lanes[dimension]
+    dimension = dimension_of(dimension)
+    lane = record_of(result, resource).lanes[dimension]
     scale_s, _ = time_unit(result)
     edges = time_bins(result.grid.ticks, _RATE_BINS_MAX)
     edges_s = np.minimum(edges * result.grid.tick_s, result.grid.duration_s)
@@ -66,7 +70,7 @@ def draw_rates(result: Outcome, dimension: Dimension, axes: Axes, *, resource: s
             fill=True,
             facecolor="white",
             edgecolor=THROTTLED_COLOUR,
-            hatch="////",
+            hatch=HATCH,
             linewidth=0,
             label="throttled by an index" if resource == TABLE else "throttled elsewhere",
         )

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
-import warnings
-from io import BytesIO
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 from matplotlib.transforms import ScaledTranslation
 
-from sim.files import write_whole
 from sim.names import TABLE, Dimension
 from sim.results.explain import verdict
 from sim.results.phrases import name
-from sim.results.plots.base import DPI, SIZE_INCHES, Figure, literal, with_canvas
+from sim.results.plots.base import DPI, SIZE_INCHES, Figure, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
 from sim.results.plots.partitions import draw_partitions
 from sim.results.plots.rates import draw_rates
+from sim.results.plots.saving import save_figure
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
@@ -75,22 +71,13 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
 
 def save_run(result: Outcome, path: str | PathLike[str]) -> None:
     """Save the picture of a run; the ending of ``path`` (.png, .svg, .pdf) chooses the format. The file is written whole or not at all."""
-    # No date in the file: the same run gives the same bytes.
-    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    ending = str(path).rpartition(".")[2].lower()
-    picture = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "ddbsim"}), warnings.catch_warnings():
-        # No font has every script: a title in another one shows boxes, and the report has it in full.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        plot_run(result).savefig(picture, format=ending, metadata=undated.get(ending))
-    write_whole(path, picture.getvalue())
+    save_figure(lambda: plot_run(result), path)
 
 
 def _put_title(result: Outcome, figure: Figure) -> None:
     """Title and verdict at the top left; the title's empty second line keeps the room for the verdict."""
     title = result.scenario.title or result.scenario.table.name
-    wide = any(unicodedata.east_asian_width(sign) in "WF" for sign in title)
+    wide = columns_of(title) > len(title)
     title = name(title, longest=_TITLE_CHARACTERS_MAX // 2 if wide else _TITLE_CHARACTERS_MAX)
     says = verdict(result)
     figure.suptitle(f"{literal(title)}\n", x=0.01, ha="left", fontsize=_TITLE_POINTS, fontweight="bold")
