@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sim.catalogue import Collection, Listed
 from sim.errors import InputError, Problem, ScenarioError
+from sim.explore import explore
 from sim.results.comparison import Comparison, compare
 from sim.results.result import Result
 from sim.run import run
@@ -28,6 +29,7 @@ __all__ = [
     "Traffic",
     "compare",
     "dump",
+    "explore",
     "from_dict",
     "import_file",
     "json_schema",
