@@ -97,7 +97,9 @@ def _patterns(design: Design, need: Need) -> list[dict[str, Any]]:
         return [{"name": need.name, "item_bytes": design.item_bytes, **keys}]
     first, *rest = design.access(need.role)
     patterns = [
-        _batched({"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, need.batch)
+        _batched(
+            {"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, need.batch
+        )
     ]
     # Whatever follows a batch comes in batches, too, or so many times after each.
     batch = need.batch if "batch" in patterns[0] else 1

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from sim.explore.widgets import Panel
 
 INSTALL = "Sliders need ipywidgets: pip install 'ddbsim[notebooks]', restart the kernel, and run this cell again."
-FLUENT_S = 0.5  # a scenario that runs within this follows a slider while it is dragged; a slower one waits until it is let go
+FLUENT_S = (
+    0.5  # a scenario that runs within this follows a slider while it is dragged; a slower one waits until it is let go
+)
 
 _RATE_PER_S, _SKEW, _SHARDS, _CAPACITY_PER_S, _USERS, _DURATION = 3000.0, 1.5, 1, 4000.0, 10_000, "30m"
 
