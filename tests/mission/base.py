@@ -12,6 +12,9 @@ from typing import Any
 
 import models
 import sim
+from sim.names import TABLE, Dimension
+
+READ, WRITE = Dimension.READ, Dimension.WRITE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +36,9 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        """Whether the value lies where it must."""
-        return self.least <= self.value <= self.most
+        """Whether the value lies where it must; the arithmetic of a run carries about nine digits."""
+        slack = 1e-9 * max(1.0, abs(self.least), abs(self.most))
+        return self.least - slack <= self.value <= self.most + slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,3 +77,72 @@ def run(name: str, overrides: Mapping[str, Any] | None = None) -> sim.Result:
 def exactly(what: str, value: float, right: float, why: str, *, within: float = 0.0) -> Figure:
     """A figure that is known, to a tolerance that is given in the figure's own unit."""
     return Figure(what=what, value=value, least=right - within, most=right + within, why=why)
+
+
+def between(what: str, value: float, least: float, most: float, why: str) -> Figure:
+    """A figure that is known to lie in a range."""
+    return Figure(what=what, value=value, least=least, most=most, why=why)
+
+
+# Measures of a part of a run: from one second to another, by the tick.
+
+
+def served_per_s(
+    result: sim.Result, first_s: float, end_s: float, *, dimension: Dimension = WRITE, resource: str = TABLE
+) -> float:
+    """Units a second that a resource gave."""
+    return _units(result.resources[resource].lanes[dimension].consumed_units, result, first_s, end_s) / (
+        end_s - first_s
+    )
+
+
+def refused(
+    result: sim.Result, first_s: float, end_s: float, *, dimension: Dimension = WRITE, resource: str = TABLE
+) -> float:
+    """Share of the units asked of a resource that it did not give, in percent."""
+    lane = result.resources[resource].lanes[dimension]
+    asked = _units(lane.offered_units, result, first_s, end_s)
+    return 100 * (1 - _units(lane.consumed_units, result, first_s, end_s) / asked)
+
+
+def most_refused_in_a_minute(result: sim.Result, first_s: float, end_s: float) -> float:
+    """The largest share of the write units asked of the table in any minute that it did not give, in percent."""
+    return max(refused(result, at_s, at_s + 60) for at_s in range(int(first_s), int(end_s), 60))
+
+
+def throttled_of(result: sim.Result, pattern: str) -> float:
+    """Share of a pattern's attempts that were throttled, in percent."""
+    record = result.traffic[pattern]
+    return 100 * float(record.throttled.sum()) / float(record.attempts.sum())
+
+
+def throttled(result: sim.Result) -> float:
+    """Share of all attempts that were throttled, in percent."""
+    return 100 * result.throttled_fraction
+
+
+def reasons(result: sim.Result) -> set[tuple[str, str]]:
+    """Who refused, and why."""
+    return {(row.resource, row.reason) for row in result.throttles}
+
+
+def first_s(result: sim.Result) -> float:
+    """Second of the first throttle."""
+    assert result.first_throttle_s is not None, "nothing was throttled"
+    return result.first_throttle_s
+
+
+def last_s(result: sim.Result) -> float:
+    """Second of the last throttle."""
+    assert result.last_throttle_s is not None, "nothing was throttled"
+    return result.last_throttle_s
+
+
+def yes(what: str, holds: bool, why: str) -> Figure:
+    """Something that is so or is not: 1 or 0."""
+    return exactly(what, float(holds), 1.0, why)
+
+
+def _units(per_tick: Any, result: sim.Result, first_s: float, end_s: float) -> float:
+    tick_s = result.grid.tick_s
+    return float(per_tick[round(first_s / tick_s) : round(end_s / tick_s)].sum())
