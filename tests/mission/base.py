@@ -1,6 +1,6 @@
 """What a row of the project's promises is: an id, what shows it, and figures that a run must measure.
 
-Rows stand in the modules beside this one, by family. `tests/test_mission.py` runs them all, `python tests/mission_table.py` prints the table.
+Rows stand in the modules beside this one, by family. `tests/test_mission.py` runs them all, `python tests/mission_table.py` prints them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Figure:
     what : what was measured, with its unit.
     least, most : the measured value lies between them, both included.
     why : where they come from: the derivation, a fact's id, a law and its tolerance.
+    is_answer : the value is 1 for yes and 0 for no.
     """
 
     what: str
@@ -33,6 +34,7 @@ class Figure:
     least: float
     most: float
     why: str
+    is_answer: bool = False
 
     @property
     def holds(self) -> bool:
@@ -51,12 +53,14 @@ class Row:
     model : what of `models` it is built of: a design, a workload, or "scenario" where the file says it all.
     scenarios : names of the scenarios that show it, the main one first.
     measure : runs them and returns the figures.
+    lacks : what of the row has no mechanism, "" where it is shown in full.
     """
 
     id: str
     model: str
     scenarios: tuple[str, ...]
     measure: Callable[[], tuple[Figure, ...]]
+    lacks: str = ""
 
     @property
     def claim(self) -> str:
@@ -105,11 +109,6 @@ def refused(
     return 100 * (1 - _units(lane.consumed_units, result, first_s, end_s) / asked)
 
 
-def most_refused_in_a_minute(result: sim.Result, first_s: float, end_s: float) -> float:
-    """The largest share of the write units asked of the table in any minute that it did not give, in percent."""
-    return max(refused(result, at_s, at_s + 60) for at_s in range(int(first_s), int(end_s), 60))
-
-
 def throttled_of(result: sim.Result, pattern: str) -> float:
     """Share of a pattern's attempts that were throttled, in percent."""
     record = result.traffic[pattern]
@@ -139,8 +138,8 @@ def last_s(result: sim.Result) -> float:
 
 
 def yes(what: str, holds: bool, why: str) -> Figure:
-    """Something that is so or is not: 1 or 0."""
-    return exactly(what, float(holds), 1.0, why)
+    """Something that must be so."""
+    return Figure(what=what, value=float(holds), least=1.0, most=1.0, why=why, is_answer=True)
 
 
 def _units(per_tick: Any, result: sim.Result, first_s: float, end_s: float) -> float:

@@ -6,9 +6,6 @@ import math
 from decimal import Decimal
 
 import numpy as np
-from reference.guide_prices import GUIDE
-
-import sim
 from mission.base import (
     READ,
     WRITE,
@@ -19,6 +16,9 @@ from mission.base import (
     run,
     throttled,
 )
+from reference.guide_prices import GUIDE
+
+import sim
 from sim.names import TableClass
 from sim.results.breakeven import dax_break_even_per_s
 from sim.results.prices import load_sheet, parse_sheet
@@ -54,6 +54,7 @@ def longest_s(result: sim.Result, pattern: str) -> float:
 
 def retries() -> tuple[Figure, ...]:
     legacy, standard, adaptive = (run(f"retry-{name}") for name in ("legacy", "standard", "adaptive"))
+    before = run("retry-standard", {"traffic[0].client.retry": '"standard-2025"'})
     plain = run("retry-legacy", {"traffic[0].client.retry": '"none"'})
     steady = slice(1, 3)  # minutes: after the first surrender
     spread = 4 * math.sqrt(9000)  # requests of Poisson arrivals that nobody serves twice
@@ -65,7 +66,13 @@ def retries() -> tuple[Figure, ...]:
             "half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, and 1/2/s attempts each",
             within=0.25,
         ),
-        between("legacy: s until the error", longest_s(legacy, "orders"), 25.55, 25.75, "F-RETRY-1: 25.55 s of waiting and ten answers"),
+        between(
+            "legacy: s until the error",
+            longest_s(legacy, "orders"),
+            25.55,
+            25.75,
+            "F-RETRY-1: 25.55 s of waiting and ten answers",
+        ),
         exactly(
             "since November 2026: attempts a request",
             attempts_per_request(standard, steady),
@@ -73,8 +80,27 @@ def retries() -> tuple[Figure, ...]:
             "F-RETRY-3, F-RETRY-4: p + 5 r p = 5 r at an empty quota",
             within=0.02,
         ),
-        between("since November 2026: s until the error, at most", longest_s(standard, "orders"), 3, 7.2, "F-RETRY-10: up to 1 + 2 + 4 s"),
-        between("adaptive: attempts throttled, %", throttled(adaptive), 0, 1, "F-RETRY-6: it slows down by 0.7 at each throttle"),
+        exactly(
+            "standard before: attempts a request",
+            attempts_per_request(before, steady),
+            quota_law(2),
+            "F-RETRY-2: three attempts, the same quota and cost",
+            within=0.02,
+        ),
+        between(
+            "since November 2026: s until the error, at most",
+            longest_s(standard, "orders"),
+            3,
+            7.2,
+            "F-RETRY-10: up to 1 + 2 + 4 s",
+        ),
+        between(
+            "adaptive: attempts throttled, %",
+            throttled(adaptive),
+            0,
+            1,
+            "F-RETRY-6: it slows down by 0.7 at each throttle",
+        ),
         exactly("adaptive: requests failed", adaptive.failed, 0, "each waits for its token"),
         between(
             "adaptive: waiting at the end, % of all requests",
@@ -102,9 +128,16 @@ def batches() -> tuple[Figure, ...]:
     in_a_wave = 3000 - math.floor(1000 + 1000 * 119 / 120)
     again = resent.traffic["import"]
     return (
-        exactly("of 18,000 items lost where nobody resends", lost.traffic["import"].unprocessed, 6 * in_a_wave, "F-UNIT-19"),
+        exactly(
+            "of 18,000 items lost where nobody resends", lost.traffic["import"].unprocessed, 6 * in_a_wave, "F-UNIT-19"
+        ),
         exactly("requests that failed", lost.failed, 0, "F-UNIT-19: status 200, and no exception"),
-        exactly("of them lost with five resends", again.unprocessed + resent.failed, 0, "1,000 a second of room, 3.1 s of waiting"),
+        exactly(
+            "of them lost with five resends",
+            again.unprocessed + resent.failed,
+            0,
+            "1,000 a second of room, 3.1 s of waiting",
+        ),
         exactly(
             "write units consumed with resends",
             float(resent.table.lanes[WRITE].consumed_units.sum()),
@@ -130,9 +163,20 @@ def breaker() -> tuple[Figure, ...]:
     record = with_it.traffic["shop"]
     served = np.flatnonzero(record.succeeded[36:])[0]  # periods of 5 s after 3:00
     return (
-        exactly("attempts in vain without a breaker", float(without.traffic["shop"].throttled.sum()), storm, "ten for each request; the queue of retries outlives the job a little", within=0.03 * storm),
+        exactly(
+            "attempts in vain without a breaker",
+            float(without.traffic["shop"].throttled.sum()),
+            storm,
+            "ten for each request; the queue of retries outlives the job a little",
+            within=0.03 * storm,
+        ),
         between("s until the error without", longest_s(without, "shop"), 25.55, 25.75, "F-RETRY-1"),
-        exactly("attempts in vain with one", float(record.throttled.sum()), 5 + 3, "five open it, then one probe in 30 s: 113 s are three"),
+        exactly(
+            "attempts in vain with one",
+            float(record.throttled.sum()),
+            5 + 3,
+            "five open it, then one probe in 30 s: 113 s are three",
+        ),
         between("s after the job until it serves again", 5 * float(served), 0, 30, "the next probe finds room"),
     )
 
@@ -147,8 +191,18 @@ def limiter() -> tuple[Figure, ...]:
     longest = (70 * 120 - 80) / 80
     per_second_of_wait = 150 / (70 / 80) + 50 / (30 / 80)
     return (
-        exactly("writes throttled without a limiter", unlimited.throttled, 4400, "50 × 120 more than provisioned, less 100 and 30 × 50 saved"),
-        exactly("throttled with 80 of 100", limited.throttled, 0, "80 a second and a second's worth: never more than there is"),
+        exactly(
+            "writes throttled without a limiter",
+            unlimited.throttled,
+            4400,
+            "50 × 120 more than provisioned, less 100 and 30 × 50 saved",
+        ),
+        exactly(
+            "throttled with 80 of 100",
+            limited.throttled,
+            0,
+            "80 a second and a second's worth: never more than there is",
+        ),
         exactly("longest wait, s", wait.most_s, longest, "(70 × 120 - 80) / 80", within=0.2),
         exactly(
             "wait of the slowest hundredth, s",
@@ -157,7 +211,13 @@ def limiter() -> tuple[Figure, ...]:
             "420 of 42,000 waited longer, at 305 requests for each second of wait",
             within=0.5,
         ),
-        exactly("throttled with three clients of 80 each", three.throttled, 4400, "a limit has to be divided by the clients", within=50),
+        exactly(
+            "throttled with three clients of 80 each",
+            three.throttled,
+            4400,
+            "a limit has to be divided by the clients",
+            within=50,
+        ),
     )
 
 
@@ -190,7 +250,9 @@ def dax() -> tuple[Figure, ...]:
         else:
             hits = 100 * (1 - 3 * float((1 - np.exp(-1800 * rates)).sum()) / (5000 * 1800))
             why = "each product misses once at each of three nodes"
-        figures.append(exactly(f"answered by the cache, time to live {life_s} s, %", hits_of(found), hits, why, within=1))
+        figures.append(
+            exactly(f"answered by the cache, time to live {life_s} s, %", hits_of(found), hits, why, within=1)
+        )
     for life_s, found in by_life.items():
         age = 20 / 20_000 * min(life_s, 1800)
         law = 100 * (1 - (1 - math.exp(-age)) / age)
@@ -232,12 +294,48 @@ def dax() -> tuple[Figure, ...]:
             "F-DAX-3",
         ),
         exactly("three nodes, $ an hour", float(usual.bill.dax) / hours, 3 * 0.255, "F-PRICE-12"),
-        between("reads that they save at 5,000/s, $ an hour", saved, 0.765, 1.2, "5,000 × 3,600 × 96 % × 0.5 × $0.125 a million"),
-        exactly("break-even at list prices and 95 % hits, reads/s", even(now, "0.5"), 3579, "0.765 / (3,600 × 0.125e-6 × 0.95 × 0.5)", within=0.5),
-        exactly("at the guide's prices and one unit a read", even(guide, "1"), 1245, "0.66 / (3,600 × 0.155e-6 × 0.95)", within=0.5),
-        exactly("with its months of 730 h of nodes and 720 h of reads", even(guide, "1") * 730 / 720, 1262, "the guide's 1,260", within=0.5),
-        exactly("at its prices and half a unit, as a cache serves", even(guide, "0.5"), 2490, "twice as many: F-UNIT-2", within=0.5),
-        exactly("what a cluster costs × what it saves at 200/s", even(now, "0.5") / 200, 17.9, "the guide's rule of 200/s pays with latency, not with money", within=0.05),
+        between(
+            "reads that they save at 5,000/s, $ an hour",
+            saved,
+            0.765,
+            1.2,
+            "5,000 × 3,600 × 96 % × 0.5 × $0.125 a million",
+        ),
+        exactly(
+            "break-even at list prices and 95 % hits, reads/s",
+            even(now, "0.5"),
+            3579,
+            "0.765 / (3,600 × 0.125e-6 × 0.95 × 0.5)",
+            within=0.5,
+        ),
+        exactly(
+            "at the guide's prices and one unit a read",
+            even(guide, "1"),
+            1245,
+            "0.66 / (3,600 × 0.155e-6 × 0.95)",
+            within=0.5,
+        ),
+        exactly(
+            "with its months of 730 h of nodes and 720 h of reads",
+            even(guide, "1") * 730 / 720,
+            1262,
+            "the guide's 1,260",
+            within=0.5,
+        ),
+        exactly(
+            "at its prices and half a unit, as a cache serves",
+            even(guide, "0.5"),
+            2490,
+            "twice as many: F-UNIT-2",
+            within=0.5,
+        ),
+        exactly(
+            "what a cluster costs × what it saves at 200/s",
+            even(now, "0.5") / 200,
+            17.9,
+            "the guide's rule of 200/s pays with latency, not with money",
+            within=0.05,
+        ),
     )
 
 
@@ -250,12 +348,39 @@ def scan_or_query() -> tuple[Figure, ...]:
     assert latency is not None
     per_page = 1024 * 1024 // 200 + 1
     return (
-        exactly("pages of the scan", by_scan.pages_per_request, math.ceil(1_000_000 / per_page), "a page ends with the item that crosses 1 MB"),
-        exactly("read units of the scan", scan.facts["scan"].units_per_request["table"][READ], 200e6 / 4096 / 2, "F-UNIT-7, rounded up page by page", within=191 / 2),
-        between("s that it takes", float(scan.traffic["scan"].finished_s or 0), 1, 4, "191 pages one after the other, 5 to 10 ms each (F-LAT-4, inferred)"),
-        exactly("read units of the query", query.facts["query"].units_per_request["index/by-company"][READ], 0.5, "ten entries of 200 B: F-UNIT-21"),
+        exactly(
+            "pages of the scan",
+            by_scan.pages_per_request,
+            math.ceil(1_000_000 / per_page),
+            "a page ends with the item that crosses 1 MB",
+        ),
+        exactly(
+            "read units of the scan",
+            scan.facts["scan"].units_per_request["table"][READ],
+            200e6 / 4096 / 2,
+            "F-UNIT-7, rounded up page by page",
+            within=191 / 2,
+        ),
+        between(
+            "s that it takes",
+            float(scan.traffic["scan"].finished_s or 0),
+            1,
+            4,
+            "191 pages one after the other, 5 to 10 ms each (F-LAT-4, inferred)",
+        ),
+        exactly(
+            "read units of the query",
+            query.facts["query"].units_per_request["index/by-company"][READ],
+            0.5,
+            "ten entries of 200 B: F-UNIT-21",
+        ),
         between("its time, ms, in 99 of 100", 1000 * (latency.percentile_s(0.99) or 0), 4, 12, "F-LAT-4 (inferred): 8"),
-        exactly("write units that the index adds to a put", query.facts["sign-up"].units_per_request["index/by-company"][WRITE], 1, "F-GSI-3"),
+        exactly(
+            "write units that the index adds to a put",
+            query.facts["sign-up"].units_per_request["index/by-company"][WRITE],
+            1,
+            "F-GSI-3",
+        ),
     )
 
 
@@ -267,16 +392,26 @@ def batch_get() -> tuple[Figure, ...]:
         return float(result.table.lanes[READ].consumed_units.sum()) / 20
 
     return (
-        exactly("read units of 100 items in a batch", units(batch), 50, "F-UNIT-5: each rounded up by itself, 100 × 0.5"),
+        exactly(
+            "read units of 100 items in a batch", units(batch), 50, "F-UNIT-5: each rounded up by itself, 100 × 0.5"
+        ),
         exactly("and of 100 single reads", units(single), 50, "100 × 0.5"),
         exactly("round trips of a batch", float(together.attempts.sum()) / 20, 1, "one request"),
         exactly("and of single reads", float(apart.attempts.sum()) / 20, 100, "one each"),
-        between("time of single reads over that of a batch", float(apart.finished_s or 0) / float(together.finished_s or 1), 60, 160, "about 100; times are drawn, and twenty batches are few"),
+        between(
+            "time of single reads over that of a batch",
+            float(apart.finished_s or 0) / float(together.finished_s or 1),
+            60,
+            160,
+            "about 100; times are drawn, and twenty batches are few",
+        ),
     )
 
 
 ROWS: tuple[Row, ...] = (
-    Row(id="S-RETRY", model="scenario", scenarios=("retry-legacy", "retry-standard", "retry-adaptive"), measure=retries),
+    Row(
+        id="S-RETRY", model="scenario", scenarios=("retry-legacy", "retry-standard", "retry-adaptive"), measure=retries
+    ),
     Row(id="S-BATCH", model="scenario", scenarios=("batch", "batch-resent"), measure=batches),
     Row(id="S-BREAKER", model="scenario", scenarios=("breaker", "breaker-none"), measure=breaker),
     Row(id="S-LIMITER", model="scenario", scenarios=("limiter", "limiter-none"), measure=limiter),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
-import sim
 from mission.base import (
     READ,
     WRITE,
@@ -14,7 +12,6 @@ from mission.base import (
     exactly,
     first_s,
     last_s,
-    most_refused_in_a_minute,
     reasons,
     refused,
     run,
@@ -23,6 +20,8 @@ from mission.base import (
     throttled_of,
     yes,
 )
+
+import sim
 from sim.names import Declined, Limit, SplitReason
 
 TICK = "a tick is a second, so moments are known to a second"
@@ -54,7 +53,9 @@ def bucket() -> tuple[Figure, ...]:
     (split,) = limits.table.splits
     return (
         *figures,
-        exactly("first throttle, s", first_s(found), 102, "one second's worth, spent at half the ceiling from 100 s on"),
+        exactly(
+            "first throttle, s", first_s(found), 102, "one second's worth, spent at half the ceiling from 100 s on"
+        ),
         exactly(
             "write units of an item of 400 KB",
             limits.facts["largest item"].units_per_request["table"][WRITE],
@@ -86,7 +87,11 @@ def divide() -> tuple[Figure, ...]:
             within=0.05,
         ),
         exactly(
-            "of its reads throttled, %", throttled_of(static, "hot"), 100 * (80 - part) / 80, "(80 - 33.3) / 80", within=0.2
+            "of its reads throttled, %",
+            throttled_of(static, "hot"),
+            100 * (80 - part) / 80,
+            "(80 - 33.3) / 80",
+            within=0.2,
         ),
         exactly(
             "of the other reads throttled, %",
@@ -113,7 +118,11 @@ def burst() -> tuple[Figure, ...]:
         exactly("first throttle, s", first_s(found), 900, "300 s × 150 = 45,000 units, spent at 200 - 150", within=1),
         exactly("refused afterwards, %", refused(found, 910, 1800), 25, "50 of 200", within=0.1),
         exactly(
-            "first throttle without credit, s", first_s(empty), 3, "one second's worth: 150 units at 50 a second", within=1
+            "first throttle without credit, s",
+            first_s(empty),
+            3,
+            "one second's worth: 150 units at 50 a second",
+            within=1,
         ),
         exactly(
             "write units/s that pass a partition with credit left",
@@ -138,7 +147,9 @@ def burst() -> tuple[Figure, ...]:
 def adapt() -> tuple[Figure, ...]:
     static, old, today, ceiling = (run(name) for name in ("adapt-static", "adapt-2017", "adapt", "adapt-ceiling"))
     return (
-        exactly("hot partition throttled until 2017, %", throttled_of(static, "hot"), 100 / 3, "100 of 150", within=0.1),
+        exactly(
+            "hot partition throttled until 2017, %", throttled_of(static, "hot"), 100 / 3, "100 of 150", within=0.1
+        ),
         exactly(
             "refused in minutes 1 to 5 in 2017, %",
             refused(old, 60, 300),
@@ -175,9 +186,7 @@ def split() -> tuple[Figure, ...]:
 
 
 def no_help() -> tuple[Figure, ...]:
-    item, sequence, few, local = (
-        run(f"no-help-{name}") for name in ("one-item", "sequence", "few-keys", "lsi")
-    )
+    item, sequence, few, local = (run(f"no-help-{name}") for name in ("one-item", "sequence", "few-keys", "lsi"))
     # A run's last ten minutes: long after everything that could help.
     late = (1200, 1800)
     sharded = run(
@@ -187,16 +196,28 @@ def no_help() -> tuple[Figure, ...]:
     spread = run("no-help-sequence", {"fields.event": '{ kind = "uniform", count = 10_000 }'})
     many = run("no-help-few-keys", {"fields.region": '{ kind = "uniform", count = 100_000 }'})
     without = run("no-help-lsi", {"table.lsi": "[]"})
-    law = "balance of 1,000 a second and the noise of arrivals over 10 min: 4 × sqrt(1,500 × 600) / (1,500 × 600) = 0.4 %"
+    law = (
+        "balance of 1,000 a second and the noise of arrivals over 10 min: 4 × sqrt(1,500 × 600) / (1,500 × 600) = 0.4 %"
+    )
     return (
         exactly("one item, refused in its last 10 min, %", refused(item, 3000, 3600), 100 / 3, law, within=0.4),
         exactly("and over a million items, %", refused(sharded, *late), 0, "375 a second in each of four partitions"),
-        exactly("ever-increasing sort key, refused after 20 min, %", refused(sequence, *late), 100 / 3, law, within=0.4),
-        exactly("and with sort keys in any order, %", refused(spread, *late), 0, "split inside the collection: F-PART-14"),
-        exactly("three keys, served in all, units/s", served_per_s(few, *late), 3000, "1,000 each: F-PART-13", within=3),
+        exactly(
+            "ever-increasing sort key, refused after 20 min, %", refused(sequence, *late), 100 / 3, law, within=0.4
+        ),
+        exactly(
+            "and with sort keys in any order, %", refused(spread, *late), 0, "split inside the collection: F-PART-14"
+        ),
+        exactly(
+            "three keys, served in all, units/s", served_per_s(few, *late), 3000, "1,000 each: F-PART-13", within=3
+        ),
         exactly("and 100,000 keys, refused, %", refused(many, *late), 0, "6,000 over 16 partitions"),
-        exactly("under a local index, puts/s that pass", served_per_s(local, *late) / 2, 500, "1,000 at 2 units", within=1),
-        exactly("and without the index, refused, %", refused(without, *late), 0, "split inside the collection: F-PART-14"),
+        exactly(
+            "under a local index, puts/s that pass", served_per_s(local, *late) / 2, 500, "1,000 at 2 units", within=1
+        ),
+        exactly(
+            "and without the index, refused, %", refused(without, *late), 0, "split inside the collection: F-PART-14"
+        ),
         yes(
             "each declined split says why",
             [{one.why for one in found.table.declined} for found in (item, sequence, few, local)]
@@ -227,7 +248,9 @@ def twice_the_peak() -> tuple[Figure, ...]:
     noise = "arrivals are random: four standard deviations of a partition's minute are 4 × sqrt(900 × 60) / 60 = 15 a second"
     return (
         exactly("refused up to 0.9 × the previous peak, %", refused(sale, 0, 300), 0, "F-OD-2; " + noise),
-        between("refused at 1.8 × the peak, %", refused(sale, 300, 600), 0, 0.01, "F-OD-2: 2 × the peak at once; " + noise),
+        between(
+            "refused at 1.8 × the peak, %", refused(sale, 300, 600), 0, 0.01, "F-OD-2: 2 × the peak at once; " + noise
+        ),
         exactly("served in the first 3 min of 10 × the peak, units/s", served[0], 4000, "4 partitions", within=40),
         between(
             "largest step of it in the next 15 min, units/s",
@@ -263,7 +286,10 @@ def quota() -> tuple[Figure, ...]:
         exactly("throttled, %", refused(found, 10, 600), 20, "10,000 of 50,000", within=0.01),
         yes("by the quota alone", reasons(found) == {("table", "TableWriteAccountLimitExceeded")}, "F-ERR-2"),
         exactly(
-            "throttled at 39,000/s, %", throttled(run("od-quota", {"traffic[0].rate": 39_000})), 0, "under quota and 60 partitions"
+            "throttled at 39,000/s, %",
+            throttled(run("od-quota", {"traffic[0].rate": 39_000})),
+            0,
+            "under quota and 60 partitions",
         ),
     )
 
@@ -275,7 +301,13 @@ def warm() -> tuple[Figure, ...]:
         between("the sale without, throttled, %", throttled(cold), 25, 35, "row S-OD-2X"),
         exactly("pre-warmed, throttled, %", throttled(warmed), 0, "20,000 of 25,000 (F-WARM-1)"),
         exactly("partitions it begins with", warmed.table.initial_partitions, 25, "F-WARM-4: 25,000 / 1,000"),
-        exactly("paid once, $", bought, 21_000 * 0.00065, "F-PRICE-15: what is more than the 4,000 of a new table", within=1e-9),
+        exactly(
+            "paid once, $",
+            bought,
+            21_000 * 0.00065,
+            "F-PRICE-15: what is more than the 4,000 of a new table",
+            within=1e-9,
+        ),
     )
 
 
@@ -313,14 +345,21 @@ def auto_scaling() -> tuple[Figure, ...]:
     (up, _), (down, _) = steps(spike)
     opens_s, closes_s = 7500, 57_300
     return (
-        exactly("a jump at 10:00, first change after, s", first - 600, 270, "2 min + 60 s + 60 s + 30 s: F-AS-1, F-AS-5, F-PROV-3"),
+        exactly(
+            "a jump at 10:00, first change after, s",
+            first - 600,
+            270,
+            "2 min + 60 s + 60 s + 30 s: F-AS-1, F-AS-5, F-PROV-3",
+        ),
         exactly(
             "first aim, units/s, for a load of 300",
             aim,
             np.ceil(consumed / 0.7),
             "F-AS-8, F-AS-10: two minutes consumed the credit and 50 a second, over the target",
         ),
-        exactly("throttled until, s after the jump", last_s(jump) + 1 - 600, second - 600, "308 units/s are enough for 300"),
+        exactly(
+            "throttled until, s after the jump", last_s(jump) + 1 - 600, second - 600, "308 units/s are enough for 300"
+        ),
         exactly("a spike's end to the change, s", up - 240, 150, "60 s + 60 s + 30 s: over before it was seen"),
         exactly("throttled to the spike's last second", last_s(spike), 239, "no help came"),
         exactly(
