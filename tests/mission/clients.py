@@ -21,7 +21,7 @@ from reference.guide_prices import GUIDE
 import sim
 from sim.names import TableClass
 from sim.results.breakeven import dax_break_even_per_s
-from sim.results.prices import load_sheet, parse_sheet
+from sim.results.prices import PriceSheet, load_sheet, parse_sheet
 
 STANDARD = TableClass.STANDARD
 
@@ -177,7 +177,12 @@ def breaker() -> tuple[Figure, ...]:
             5 + 3,
             "five open it, then one probe in 30 s: 113 s are three",
         ),
-        between("s after the job until it serves again", 5 * float(served), 0, 30, "the next probe finds room"),
+        exactly(
+            "s after the job until it serves again, in steps of 5",
+            5 * float(served),
+            5,
+            "open from 1:07.4, so the fourth probe goes out at 3:07.4, and finds room; never more than 30",
+        ),
     )
 
 
@@ -266,14 +271,14 @@ def dax() -> tuple[Figure, ...]:
     guide, now = parse_sheet(GUIDE, source="guide.toml", name="guide"), load_sheet("us-east-1")
     at_95 = Decimal("0.95")
 
-    def even(sheet: object, units: str) -> float:
+    def even(sheet: PriceSheet, units: str, hits: Decimal = at_95) -> float:
         return float(
             dax_break_even_per_s(
-                sheet,  # type: ignore[arg-type]  # passed through
+                sheet,
                 STANDARD,
                 node_type="dax.r5.large",
                 nodes=3,
-                hit_fraction=at_95,
+                hit_fraction=hits,
                 units_per_read=Decimal(units),
             )
         )
@@ -307,6 +312,13 @@ def dax() -> tuple[Figure, ...]:
             3579,
             "0.765 / (3,600 × 0.125e-6 × 0.95 × 0.5)",
             within=0.5,
+        ),
+        exactly(
+            "and at 80 % hits, reads/s",
+            even(now, "0.5", Decimal("0.8")),
+            3579 * 0.95 / 0.8,
+            "the guide says not under 80 %: fewer hits only need more reads",
+            within=1,
         ),
         exactly(
             "at the guide's prices and one unit a read",
