@@ -5,6 +5,30 @@
 
 from __future__ import annotations
 
-from sim.results.plots import draw_partitions, draw_rates, plot_run, save_run
+from sim.results.plots import (
+    draw_comparison,
+    draw_levels,
+    draw_partitions,
+    draw_rates,
+    draw_ring,
+    draw_shards,
+    figure,
+    plot_comparison,
+    plot_run,
+    save_comparison,
+    save_run,
+)
 
-__all__ = ["draw_partitions", "draw_rates", "plot_run", "save_run"]
+__all__ = [
+    "draw_comparison",
+    "draw_levels",
+    "draw_partitions",
+    "draw_rates",
+    "draw_ring",
+    "draw_shards",
+    "figure",
+    "plot_comparison",
+    "plot_run",
+    "save_comparison",
+    "save_run",
+]

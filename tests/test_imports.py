@@ -41,7 +41,7 @@ APART = {
     "explore": {"importers"},
 }
 SIMPY_ROOMS = {"levels", "control", "run"}
-PLOTS = "sim.results.plots"
+PLOTS = "sim.results.plots"  # a package: the pictures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ def test_matplotlib_is_used_in_plots_alone() -> None:
     users = {
         module for module, imports in IMPORTS.items() if any(i.target.split(".")[0] == "matplotlib" for i in imports)
     }
-    assert users <= {PLOTS}
+    assert {module for module in users if module != PLOTS and not module.startswith(f"{PLOTS}.")} == set()
 
 
 def test_pandas_is_imported_when_it_is_used() -> None:

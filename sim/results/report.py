@@ -18,7 +18,7 @@ from rich.text import Text
 from sim.keyspace.domain import Floats
 from sim.names import TABLE, CostItem, Dimension, Limit, Mode, SplitReason
 from sim.results.alarms import AlarmState, condition
-from sim.results.comparison import NEARLY_EQUAL, Comparison, Variant
+from sim.results.comparison import NEARLY_EQUAL, Comparison
 from sim.results.cost import cents
 from sim.results.explain import verdict, why
 from sim.results.invoice import money
@@ -27,6 +27,7 @@ from sim.results.phrases import amount, clock, count, joined, lasting, name, per
 from sim.results.recorder import CacheRecord, TrafficRecord
 from sim.results.steps import values_at
 from sim.results.usage import modes_of
+from sim.results.variant import Variant
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -1,0 +1,166 @@
+"""What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture.
+
+A picture asks for its table or index and its dimension by the names that results have for them: ``"table"``, ``"index/NAME"``; ``"read"``,
+``"write"``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+from sim.keyspace.domain import Ints
+from sim.names import ControlAction, Dimension
+from sim.results.recorder import ResourceRecord
+
+if TYPE_CHECKING:
+    from sim.results.outcome import Outcome
+
+SIZE_INCHES = (10.0, 6.0)
+DPI = 100
+
+# Okabe and Ito's palette, told apart with every kind of colour vision. In every picture a colour means the same thing; those that stand
+# side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
+CONSUMED_COLOUR = "#56B4E9"  # what was served
+THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a hatch
+THROTTLED_HATCH_COLOUR = "#7A3300"
+SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused
+SLIGHT_FRACTION = 0.01
+TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
+OFFERED_COLOUR = "#000000"  # what was asked for, always a line
+ALARM_COLOUR = "#E69F00"  # an alarm that rings, always a bar with its name
+CAPACITY_COLOUR = "#009E73"  # what could be served, always dashed, and marks of its changes
+LEVEL_COLOUR = "#0072B2"  # what is in a bucket
+KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
+LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
+LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
+HATCH = "////"
+CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
+    ControlAction.AUTO_SCALING: ("auto scaling", "o"),
+    ControlAction.SCHEDULE: ("schedule", "D"),
+    ControlAction.UPDATE_TABLE: ("UpdateTable", "s"),
+}
+OUTLINE = [withStroke(linewidth=2.0, foreground="white")]
+
+_TIME_UNITS = (
+    (120.0, 1.0, "seconds"),
+    (3 * 3600.0, 60.0, "minutes"),
+    (3 * 86_400.0, 3600.0, "hours"),
+    (np.inf, 86_400.0, "days"),
+)
+_TIME_STEPS: Mapping[str, tuple[float, ...]] = {
+    "seconds": (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30),
+    "minutes": (0.5, 1, 2, 5, 10, 15, 20, 30),
+    "hours": (0.5, 1, 2, 3, 4, 6, 12),
+    "days": (0.5, 1, 2, 5, 7, 14, 30, 60, 90),
+}
+_TIME_TICKS_MAX = 10
+_LEGEND_COLUMNS_MAX = 5
+
+
+class Picture(Figure):
+    """A figure that a notebook shows as it is, whether or not pyplot has been imported."""
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        with_canvas(self).savefig(picture, format="png")
+        return picture.getvalue()
+
+
+def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) -> Picture:
+    """An empty figure for `draw_...` functions: ``draw_levels(result, (picture := figure()).subplots())``.
+
+    Parameters
+    ----------
+    height_inches, width_inches : size; each panel wants about 3 inches of height.
+    """
+    made = Picture(figsize=(width_inches, height_inches), dpi=DPI)
+    made.set_layout_engine("constrained")
+    return made
+
+
+def record_of(result: Outcome, resource: str) -> ResourceRecord:
+    """Record of a table or index by its name; a ValueError says which there are."""
+    if resource not in result.resources:
+        raise ValueError(f"resource {resource!r} is none of this run's: {', '.join(result.resources)}")
+    return result.resources[resource]
+
+
+def dimension_of(dimension: Dimension | str) -> Dimension:
+    """Reads or writes by name; a ValueError says what is allowed."""
+    if dimension not in tuple(Dimension):
+        raise ValueError(f'dimension {dimension!r} must be "read" or "write"')
+    return Dimension(dimension)
+
+
+def with_canvas(figure: Figure) -> Figure:
+    """The figure, with a canvas on which it can be drawn without a display."""
+    if figure.canvas is None or type(figure.canvas).__name__ == "FigureCanvasBase":
+        FigureCanvasAgg(figure)
+    return figure
+
+
+def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int = _LEGEND_COLUMNS_MAX) -> None:
+    """Above the panel, right, where no data can lie under it; in rows of so many that the title stays free."""
+    if handles:
+        axes.legend(
+            handles,
+            labels,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=min(len(handles), columns),
+            frameon=False,
+            fontsize=8,
+            borderaxespad=0.1,
+            handlelength=1.6,
+            columnspacing=1.2,
+        )
+
+
+def time_unit(result: Outcome) -> tuple[float, str]:
+    """Seconds in the unit in which a run of this length is best told, and its name."""
+    return next((scale, unit) for longest, scale, unit in _TIME_UNITS if result.grid.duration_s <= longest)
+
+
+def time_axis(result: Outcome, axes: Axes) -> None:
+    scale_s, unit = time_unit(result)
+    end = result.grid.duration_s / scale_s
+    axes.set_xlim(0, end)
+    step = next((step for step in _TIME_STEPS[unit] if end / step <= _TIME_TICKS_MAX), None)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=_TIME_TICKS_MAX) if step is None else MultipleLocator(step))
+    axes.set_xlabel(f"time ({unit})")
+
+
+def time_bins(count: int, most: int) -> Ints:
+    """Edges that divide so many ticks or periods into at most so many bins, as even as may be."""
+    return np.unique(np.linspace(0, count, min(count, most) + 1).round().astype(np.int64))
+
+
+def literal(text: str) -> str:
+    """Text in which a dollar sign is no mathematics."""
+    return text.replace("$", r"\$")
+
+
+def columns_of(text: str) -> int:
+    """Width of a text in characters of the usual width; those of East Asian scripts are twice as wide."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def joined_spans(spans: Sequence[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:
+    """Spans that touch, overlap, or lie at most ``gap`` apart, as one."""
+    joined: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1] + gap:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined

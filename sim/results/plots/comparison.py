@@ -1,0 +1,207 @@
+"""Runs side by side: at a glance, and as small multiples of the picture of a run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Protocol
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter
+
+from sim.limits import CEILING_PER_S
+from sim.names import Dimension
+from sim.results.explain import verdict
+from sim.results.phrases import name, percent
+from sim.results.plots.base import (
+    CONSUMED_COLOUR,
+    DPI,
+    SIZE_INCHES,
+    THROTTLED_COLOUR,
+    Figure,
+    Picture,
+    columns_of,
+    legend,
+    literal,
+    with_canvas,
+)
+from sim.results.plots.loads import load_bar
+from sim.results.plots.partitions import Map, draw_map
+from sim.results.plots.rates import draw_rates
+from sim.results.plots.saving import save_figure
+from sim.results.variant import Variant
+
+COLUMNS_MAX = 3
+_TEXT_AT, _TEXT_ROOM = 1.03, 0.75  # of the bars' length: where the words beside a bar begin, and their room
+_TWO_LINES_MAX = 8  # more rows than this have one line of words each
+_ROW_INCHES = 5.0  # of further rows of small multiples
+_LEGEND_COLUMNS = 5
+_VERDICT_LINES = 2
+_VERDICT_CHARACTERS_PER_INCH, _TITLE_CHARACTERS_PER_INCH = 13.5, 8.5
+
+
+class Compared(Protocol):
+    """What is drawn of a comparison."""
+
+    @property
+    def variants(self) -> tuple[Variant, ...]: ...
+
+    @property
+    def cheapest(self) -> Variant | None: ...
+
+
+def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
+    """Draw a bar for each run, the first on top: the shares of its attempts that were served and throttled, and what it costs a month.
+
+    The cheapest of those that serve their traffic is marked; a run without traffic has no bar.
+    """
+    variants = comparison.variants
+    throttled = np.array([v.result.throttled_fraction for v in variants])
+    asked = np.array([float(v.result.attempts > 0) for v in variants])
+    rows = np.arange(len(variants))
+    axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
+    axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
+    short = len(variants) > _TWO_LINES_MAX
+    for row, variant in enumerate(variants):
+        best = variant is comparison.cheapest
+        axes.text(
+            _TEXT_AT,
+            row,
+            _words(variant, best, "  " if short else "\n"),
+            va="center",
+            fontsize=7 if short else 8.5,
+            fontweight="bold" if best else "normal",
+        )
+    axes.set_yticks(rows.tolist(), [literal(v.title) for v in variants])
+    axes.set(xlim=(0, _TEXT_AT + _TEXT_ROOM), ylim=(len(variants) - 0.5, -0.5), xlabel="share of attempts")
+    axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    axes.xaxis.set_label_coords(0.5 / (_TEXT_AT + _TEXT_ROOM), -0.09)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    legend(axes, *axes.get_legend_handles_labels())
+    return axes
+
+
+def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figure:
+    """Draw runs side by side: for each a column with its rates above the map of its partitions, with its title and verdict.
+
+    What is the same has the same scale in all columns: units per second, and the colours of loads. Of reads and writes those are shown that
+    were throttled in any of the runs, else those that came nearer to the partitions' ceilings. Up to three columns stand side by side.
+
+    Parameters
+    ----------
+    figure : drawn on, after what is on it has been cleared; by default a new one, 10 inches wide.
+    """
+    variants = comparison.variants
+    columns = len(variants) if len(variants) <= COLUMNS_MAX else 2 if len(variants) == 4 else COLUMNS_MAX
+    rows = -(-len(variants) // columns)
+    dimensions = _dimensions(variants)
+    if figure is None:
+        height = SIZE_INCHES[1] + _ROW_INCHES * (rows - 1) + 1.6 * (len(dimensions) - 1) * rows
+        figure = Picture(figsize=(SIZE_INCHES[0], height), dpi=DPI)
+    figure.clear()
+    with_canvas(figure).set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    heights = [1.0] * len(dimensions) + [0.9]
+    grid = figure.subplots(len(heights) * rows, columns, squeeze=False, height_ratios=heights * rows)
+    for place in range(len(variants), rows * columns):
+        for panel in grid[place // columns * len(heights) :, place % columns]:
+            panel.remove()
+    rates: dict[Dimension, list[Axes]] = {dimension: [] for dimension in dimensions}
+    maps: list[tuple[Axes, Map]] = []
+    entries: dict[str, Any] = {}
+    for place, variant in enumerate(variants):
+        row, column = divmod(place, columns)
+        *upper, lowest = grid[row * len(heights) : (row + 1) * len(heights), column]
+        for dimension, panel in zip(dimensions, upper, strict=True):
+            rates[dimension].append(_small_rates(variant, dimension, panel, entries))
+            panel.set_xlabel("")
+            panel.tick_params(labelbottom=False)
+        drawn = draw_map(variant.result, lowest)
+        maps.append((lowest, drawn))
+        entries.update(zip(drawn.labels, drawn.handles, strict=True))
+        _put_name(variant, variant is comparison.cheapest, figure.get_figwidth() / columns, upper[0])
+        if column:
+            for panel in (*upper, lowest):
+                panel.set_ylabel("")
+    _share_scales(rates, maps)
+    for place, (panel, drawn) in enumerate(maps):
+        if (place + 1) % columns == 0 or place == len(maps) - 1:
+            load_bar(panel, drawn.image, max(other.most for _, other in maps))
+    figure.align_ylabels(grid[: len(heights) * rows, 0])
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=_LEGEND_COLUMNS,
+        frameon=False,
+        fontsize=8,
+    )
+    return figure
+
+
+def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
+    """Save the picture of a comparison; the ending of ``path`` (.png, .svg, .pdf) chooses the format. It is written whole or not at all."""
+    save_figure(lambda: plot_comparison(comparison), path)
+
+
+def _words(variant: Variant, best: bool, between: str) -> str:
+    """What is said beside a bar."""
+    if not variant.result.attempts:
+        return f"no traffic{between}{literal(variant.cost)}"
+    mark = ", cheapest" if best else ""
+    return f"{percent(variant.result.throttled_fraction)} throttled{between}{literal(variant.cost)}{mark}"
+
+
+def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
+    """Reads, writes or both: those that were throttled in any run, else those that came nearer to the partitions' ceilings."""
+    lanes = [(d, lane) for v in variants for d, lane in v.result.table.lanes.items()]
+    throttled = {d for d, lane in lanes if lane.throttle_events.any()}
+    if not throttled:
+        most = {d: max(float(lane.offered_units.sum()) for of, lane in lanes if of is d) for d in Dimension}
+        throttled = {max(most, key=lambda d: (most[d] / CEILING_PER_S[d], d is Dimension.WRITE))}
+    return [d for d in Dimension if d in throttled]
+
+
+def _small_rates(variant: Variant, dimension: Dimension, panel: Axes, entries: dict[str, Any]) -> Axes:
+    """The rates of one run, their legend's entries put with those of the others."""
+    draw_rates(variant.result, dimension, panel)
+    for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+        entries.setdefault("capacity" if label.startswith("capacity") else label, handle)
+    drawn = panel.get_legend()
+    if drawn is not None:
+        drawn.remove()
+    return panel
+
+
+def _put_name(variant: Variant, best: bool, inches: float, panel: Axes) -> None:
+    """Title and verdict of a run above its column; the title's empty lines keep the room for the verdict."""
+    says = verdict(variant.result)
+    lines = textwrap.wrap(f"{says[0].upper()}{says[1:]}", max(12, int(inches * _VERDICT_CHARACTERS_PER_INCH)))
+    room = max(8, int(inches * _TITLE_CHARACTERS_PER_INCH))
+    mark = " ✓" if best else ""
+    title = literal(name(variant.title, longest=room * len(variant.title) // max(1, columns_of(variant.title))))
+    panel.set_title(f"{title}{mark}" + "\n" * _VERDICT_LINES, loc="left", fontsize=11, fontweight="bold")
+    panel.annotate(
+        "\n".join(lines[:_VERDICT_LINES]),
+        (0, 1),
+        xytext=(0, 2.2 + 11 * 1.2 * _VERDICT_LINES),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=8.5,
+        color="0.3",
+    )
+
+
+def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes, Map]]) -> None:
+    """The same scale for the same thing."""
+    for panels in rates.values():
+        top = max(panel.get_ylim()[1] for panel in panels)
+        for panel in panels:
+            panel.set_ylim(0, top)
+    most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
+    for _, drawn in maps:
+        drawn.image.set_norm(most)
