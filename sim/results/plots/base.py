@@ -31,7 +31,7 @@ DPI = 100
 # side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
 CONSUMED_COLOUR = "#56B4E9"  # what was served
 THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a hatch
-THROTTLED_HATCH_COLOUR = "#7A3300"
+THROTTLED_HATCH_COLOUR = "#8F3E00"
 SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused
 SLIGHT_FRACTION = 0.01
 TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
@@ -63,6 +63,7 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
     "days": (0.5, 1, 2, 5, 7, 14, 30, 60, 90),
 }
 _TIME_TICKS_MAX = 10
+_TIME_TICK_INCHES = 0.42
 _LEGEND_COLUMNS_MAX = 5
 
 
@@ -113,9 +114,16 @@ def time_axis(result: Outcome, axes: Axes) -> None:
     scale_s, unit = time_unit(result)
     end = result.grid.duration_s / scale_s
     axes.set_xlim(0, end)
-    step = next((step for step in _TIME_STEPS[unit] if end / step <= _TIME_TICKS_MAX), None)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=_TIME_TICKS_MAX) if step is None else MultipleLocator(step))
+    most = int(np.clip(size_inches(axes)[0] / _TIME_TICK_INCHES, 2, _TIME_TICKS_MAX))
+    step = next((step for step in _TIME_STEPS[unit] if end / step <= most), None)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=most) if step is None else MultipleLocator(step))
     axes.set_xlabel(f"time ({unit})")
+
+
+def size_inches(axes: Axes) -> tuple[float, float]:
+    """Width and height of a panel, as far as they are known before the figure is laid out."""
+    box, dpi = axes.get_window_extent(), axes.get_figure(root=True).dpi  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
+    return box.width / dpi, box.height / dpi
 
 
 def time_bins(count: int, most: int) -> Ints:

@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from sim.limits import CEILING_PER_S
 from sim.names import Dimension
 from sim.results.explain import verdict
+from sim.results.invoice import money
 from sim.results.phrases import name, percent
 from sim.results.plots.base import (
     CONSUMED_COLOUR,
@@ -26,15 +27,15 @@ from sim.results.plots.base import (
     literal,
     with_canvas,
 )
-from sim.results.plots.loads import load_bar
+from sim.results.plots.loads import name_bar
 from sim.results.plots.partitions import Map, draw_map
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
 
 COLUMNS_MAX = 3
-_TEXT_AT, _TEXT_ROOM = 1.03, 0.75  # of the bars' length: where the words beside a bar begin, and their room
-_TWO_LINES_MAX = 8  # more rows than this have one line of words each
+_TEXT_AT, _TEXT_ROOM = 1.03, 0.55  # of the bars' length: where the words beside a bar begin, and their room
+_SEVERAL_LINES_MAX = 6  # more rows than this have one line of words each
 _ROW_INCHES = 5.0  # of further rows of small multiples
 _LEGEND_COLUMNS = 5
 _VERDICT_LINES = 2
@@ -62,23 +63,23 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     rows = np.arange(len(variants))
     axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
     axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
-    short = len(variants) > _TWO_LINES_MAX
+    few = len(variants) <= _SEVERAL_LINES_MAX
     for row, variant in enumerate(variants):
-        best = variant is comparison.cheapest
         axes.text(
             _TEXT_AT,
             row,
-            _words(variant, best, "  " if short else "\n"),
+            _words(variant, variant is comparison.cheapest, "\n" if few else "  "),
             va="center",
-            fontsize=7 if short else 8.5,
-            fontweight="bold" if best else "normal",
+            fontsize=9 if few else 7,
+            fontweight="bold" if variant is comparison.cheapest else "normal",
         )
     axes.set_yticks(rows.tolist(), [literal(v.title) for v in variants])
-    axes.set(xlim=(0, _TEXT_AT + _TEXT_ROOM), ylim=(len(variants) - 0.5, -0.5), xlabel="share of attempts")
+    axes.set(xlim=(0, _TEXT_AT + _TEXT_ROOM), ylim=(len(variants) - 0.5, -0.5))
+    axes.set_xlabel("share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
-    axes.xaxis.set_label_coords(0.5 / (_TEXT_AT + _TEXT_ROOM), -0.09)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.spines["bottom"].set_bounds(0, 1)
     axes.tick_params(axis="y", length=0)
     legend(axes, *axes.get_legend_handles_labels())
     return axes
@@ -123,12 +124,12 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         entries.update(zip(drawn.labels, drawn.handles, strict=True))
         _put_name(variant, variant is comparison.cheapest, figure.get_figwidth() / columns, upper[0])
         if column:
+            for panel in upper:  # whose scale is that of the first column
+                panel.tick_params(labelleft=False)
             for panel in (*upper, lowest):
                 panel.set_ylabel("")
     _share_scales(rates, maps)
-    for place, (panel, drawn) in enumerate(maps):
-        if (place + 1) % columns == 0 or place == len(maps) - 1:
-            load_bar(panel, drawn.image, max(other.most for _, other in maps))
+    _put_bar(figure, maps)
     figure.align_ylabels(grid[: len(heights) * rows, 0])
     figure.legend(
         list(entries.values()),
@@ -148,10 +149,12 @@ def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
 
 def _words(variant: Variant, best: bool, between: str) -> str:
     """What is said beside a bar."""
-    if not variant.result.attempts:
-        return f"no traffic{between}{literal(variant.cost)}"
-    mark = ", cheapest" if best else ""
-    return f"{percent(variant.result.throttled_fraction)} throttled{between}{literal(variant.cost)}{mark}"
+    currency = variant.result.sheet.currency
+    throttled = f"{percent(variant.result.throttled_fraction)} throttled" if variant.result.attempts else "no traffic"
+    words = [throttled + (", cheapest" if best else ""), f"{money(variant.per_month, currency)} a month"]
+    if variant.once:
+        words.append(f"and {money(variant.once, currency)} once")
+    return literal(between.join(words))
 
 
 def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
@@ -193,6 +196,14 @@ def _put_name(variant: Variant, best: bool, inches: float, panel: Axes) -> None:
         fontsize=8.5,
         color="0.3",
     )
+
+
+def _put_bar(figure: Figure, maps: Sequence[tuple[Axes, Map]]) -> None:
+    """One colour bar for all maps, below them."""
+    below = figure.colorbar(
+        maps[0][1].image, ax=figure.axes, location="bottom", shrink=0.45, aspect=45, fraction=0.05, pad=0.02
+    )
+    name_bar(below, max(drawn.most for _, drawn in maps))
 
 
 def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes, Map]]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -74,12 +75,17 @@ def load_scale(most: float) -> Normalize:
 
 def load_bar(axes: Axes, shown: ScalarMappable, most: float, *, below: bool = False) -> None:
     """The colour bar of loads, at the right of a panel or below it."""
-    bar = axes.inset_axes((0.34, -0.02, 0.32, 0.028) if below else (1.012, 0.0, 0.014, 1.0))
+    bar = axes.inset_axes((0.3, -0.05, 0.4, 0.028) if below else (1.012, 0.0, 0.014, 1.0))
     figure = axes.get_figure(root=True)
     colour_bar = figure.colorbar(shown, cax=bar, orientation="horizontal" if below else "vertical")  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    colour_bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
-    axis = bar.xaxis if below else bar.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=5))
+    name_bar(colour_bar, most, ticks=3 if below else 5)
+
+
+def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
+    """Label and ticks of a colour bar of loads, the greatest of which may be more than a ceiling."""
+    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
+    axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
 
 

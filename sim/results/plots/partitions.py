@@ -31,6 +31,7 @@ from sim.results.plots.base import (
     legend,
     literal,
     record_of,
+    size_inches,
     time_axis,
     time_bins,
     time_unit,
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
 _MAP_COLUMNS_MAX = 900  # about one for each pixel of a notebook's figure
-_ROWS_MAX = 600
+_ROWS_PER_INCH, _ROWS_MIN = (
+    50,
+    60,
+)  # a row has two pixels on a screen, lest a hot partition among a thousand fall between them
 _NUMBERED_PARTITIONS = 24
 _RULED_PARTITIONS = 48  # more bands than this are not ruled off from each other
 _HATCHED_FRACTION = 0.01  # of the map's width
@@ -75,7 +79,7 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
     """Draw what `draw_partitions` does, without colour bar and legend."""
     record = record_of(result, resource)
     places = band_places(record.partitions)
-    load, throttled, x = _partition_grid(result, resource, places)
+    load, throttled, x = _partition_grid(result, resource, places, _rows_for(axes))
     most = float(load.max(initial=0.0))
     extent = (float(x[0]), float(x[-1]), 0.0, float(places[:, 1].max()))
     image = axes.imshow(
@@ -111,6 +115,11 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
     return Map(image, most, *_partition_legend(result, resource, throttled, by_table=by_table))
 
 
+def _rows_for(axes: Axes) -> int:
+    """So many rows as a panel of this height can show."""
+    return max(_ROWS_MIN, int(_ROWS_PER_INCH * size_inches(axes)[1]))
+
+
 def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
     """Where each partition's band lies: its first and one past its last row, counted in partitions that serve at the end.
 
@@ -133,7 +142,7 @@ def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
     return places
 
 
-def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Floats, Ints, Floats]:
+def _partition_grid(result: Outcome, resource: str, places: Ints, rows_max: int) -> tuple[Floats, Ints, Floats]:
     """Load and throttling on a grid of bands and times that a picture can hold, and the edges of the times in the picture's unit."""
     record = result.resources[resource]
     partitions = record.partitions
@@ -141,7 +150,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     served = served_seconds(result, partitions)
     edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
-    if not record.splits and len(partitions) <= _ROWS_MAX:
+    if not record.splits and len(partitions) <= rows_max:
         bins = time_bins(result.grid.periods, _MAP_COLUMNS_MAX)
         width = np.diff(edges_s[bins])
         mean = np.add.reduceat(load * served, bins[:-1], axis=1) / width
@@ -151,7 +160,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     middles = (columns_s[1:] + columns_s[:-1]) / 2
     period = np.searchsorted(edges_s, middles, side="right") - 1
     final = int(places[:, 1].max())
-    rows = min(final, _ROWS_MAX)
+    rows = min(final, rows_max)
     grid = np.zeros((rows, len(middles)))
     marks = np.zeros(grid.shape, dtype=np.int64)
     for partition in partitions:

@@ -28,6 +28,7 @@ from sim.results.plots.base import (
     legend,
     literal,
     record_of,
+    size_inches,
 )
 from sim.results.plots.loads import LITTLE, MORE, load_bar, load_scale, loads, mean_loads, throttled_patch
 from sim.results.recorder import KeyTally, PartitionRecord
@@ -39,10 +40,10 @@ HOT_FRACTION = 0.002  # of a resource's units: a key with less is no hot key
 FAMILY_MAX = 32  # keys of one prefix up to which they are taken for shards of one key, and shown together
 _INNER, _OUTER = 0.8, 1.0  # radii of the ring
 _LABELS_AT, _TOP = 1.2, 1.32  # radius of the circle of names; half the picture's height where it is wide enough
-_RADIUS_FRACTION_MIN = 0.45  # of half the picture: names are cut short rather than the ring made smaller
+_RADIUS_FRACTION_MIN = 0.62  # of half the picture: names are cut short rather than the ring made smaller
 _ARCS_MAX = 720  # more partitions than this are shown by the most loaded of each half degree
 _RULED_ARCS = 128
-_NUMBERED_ARCS = 24
+_NUMBERED_ARCS, _NUMBERED_WIDTH = 24, 0.012
 _SLIVER = 1 / 300  # of the circle: width of a partition inside one item collection, which has none
 _LABEL_POINTS = 8.5
 _LABEL_CHARACTERS_MAX, _LABEL_CHARACTERS_MIN = 20, 6
@@ -106,8 +107,8 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
     arcs = _draw_arcs(spans, load, refused, axes)
     dots = hot_keys(result, resource, keys)
     scale, longest = _set_view(dots, axes)
-    if len(standing) <= _NUMBERED_ARCS and len(standing) > 1:
-        for partition, span in zip(standing, spans, strict=True):
+    for partition, span in zip(standing, spans, strict=False):
+        if 1 < len(standing) <= _NUMBERED_ARCS and span[1] - span[0] > _NUMBERED_WIDTH:
             x, y = _point(float(span.mean()), _INNER - 0.08)
             axes.text(x, y, f"{partition.number}", ha="center", va="center", fontsize=8, color="0.3")
     when = "load of the whole run" if at_s is None else f"load at {clock(at_s)}"
@@ -238,8 +239,8 @@ def _set_view(dots: Sequence[Dot], axes: Axes) -> tuple[float, int]:
 
     Returns the points that its radius has, and the characters that a name may have.
     """
-    box, dpi = axes.get_window_extent(), axes.get_figure(root=True).dpi  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    half, height = box.width * 72 / dpi / 2, box.height * 72 / dpi
+    width, height = (inches * 72 for inches in size_inches(axes))
+    half = width / 2
     characters = max((columns_of(_label(dot, _LABEL_CHARACTERS_MAX)) for dot in dots), default=0)
     beside = characters * _CHARACTER_EM * _LABEL_POINTS
     least = _RADIUS_FRACTION_MIN * min(half, height / 2)
@@ -302,7 +303,14 @@ def _draw_names(dots: Sequence[Dot], radius_points: float, longest: int, axes: A
                 ha="left" if side == 1 else "right",
                 va="center",
                 fontsize=_LABEL_POINTS,
-                arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.7, "shrinkA": 1, "shrinkB": 0},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": "0.5",
+                    "linewidth": 0.7,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                    "relpos": (0.5 - side / 2, 0.5),
+                },
             )
 
 
