@@ -64,7 +64,7 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 }
 _TIME_TICKS_MAX = 10
 _TIME_TICK_INCHES = 0.42
-_LEGEND_COLUMNS_MAX = 5
+_LEGEND_COLUMNS_MAX, _LEGEND_COLUMN_INCHES = 5, 1.45
 
 
 def record_of(result: Outcome, resource: str) -> ResourceRecord:
@@ -96,7 +96,7 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns
             labels,
             loc="lower right",
             bbox_to_anchor=(1.0, 1.0),
-            ncols=min(len(handles), columns),
+            ncols=min(len(handles), columns, max(2, int(size_inches(axes)[0] / _LEGEND_COLUMN_INCHES))),
             frameon=False,
             fontsize=8,
             borderaxespad=0.1,

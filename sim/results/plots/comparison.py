@@ -15,10 +15,12 @@ from sim.limits import CEILING_PER_S
 from sim.names import Dimension
 from sim.results.explain import verdict
 from sim.results.invoice import money
-from sim.results.phrases import name, percent
+from sim.results.phrases import amount, name, percent
 from sim.results.plots.base import (
+    CAPACITY_COLOUR,
     CONSUMED_COLOUR,
     DPI,
+    OUTLINE,
     SIZE_INCHES,
     THROTTLED_COLOUR,
     Figure,
@@ -212,6 +214,25 @@ def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes,
         top = max(panel.get_ylim()[1] for panel in panels)
         for panel in panels:
             panel.set_ylim(0, top)
+            _tell_capacity(panel, top)
     most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
     for _, drawn in maps:
         drawn.image.set_norm(most)
+
+
+def _tell_capacity(panel: Axes, top: float) -> None:
+    """Say how much capacity there is where its line is out of view."""
+    for line in panel.lines:
+        least = float(np.min(np.asarray(line.get_ydata(), dtype=float), initial=np.inf))
+        if str(line.get_label()).startswith("capacity") and least > top:
+            panel.text(
+                0.98,
+                0.96,
+                f"capacity {amount(least)}/s, out of view",
+                transform=panel.transAxes,
+                ha="right",
+                va="top",
+                fontsize=7.5,
+                color=CAPACITY_COLOUR,
+                path_effects=OUTLINE,
+            )

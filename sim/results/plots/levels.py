@@ -97,7 +97,7 @@ def draw_levels(
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _draw_seconds(_window_s(result, limit), [depth for _, _, depth in lines], axes)
     axes.set_title(_title(result, dimension, resource, limit, shown), loc="left", fontsize=10)
-    legend(axes, *axes.get_legend_handles_labels(), columns=4)
+    legend(axes, *axes.get_legend_handles_labels())
     time_axis(result, axes)
     return axes
 

@@ -85,7 +85,7 @@ def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
     """Label and ticks of a colour bar of loads, the greatest of which may be more than a ceiling."""
     bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
     axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=ticks))
+    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
 
 

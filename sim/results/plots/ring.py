@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -46,12 +46,14 @@ _RULED_ARCS = 128
 _NUMBERED_ARCS, _NUMBERED_WIDTH = 24, 0.012
 _SLIVER = 1 / 300  # of the circle: width of a partition inside one item collection, which has none
 _LABEL_POINTS = 8.5
-_LABEL_CHARACTERS_MAX, _LABEL_CHARACTERS_MIN = 20, 6
+_LABEL_CHARACTERS_MAX, _LABEL_CHARACTERS_MIN = 20, 9
 _SHARE_CHARACTERS = 7
+_WITH_MARGINS = 1.15  # names may stand in the margins of a panel, which has nothing else there
 _CHARACTER_EM = 0.6  # width of a character on average, rather more than less
 _DOT_AREA_MAX = 260.0  # square points, of a key that has all the load
 _DOT_AREA_MIN = 18.0
 _MARKERS = ("s", "^", "D", "P", "v", "p")  # of shards of one key, the most loaded first; others are round
+_LEADER: Mapping[str, Any] = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
 _LAST_PART = re.compile(r".*[#:/|._-](?=.)", flags=re.DOTALL)
 
 
@@ -240,12 +242,12 @@ def _set_view(dots: Sequence[Dot], axes: Axes) -> tuple[float, int]:
     Returns the points that its radius has, and the characters that a name may have.
     """
     width, height = (inches * 72 for inches in size_inches(axes))
-    half = width / 2
+    half = _WITH_MARGINS * width / 2
     characters = max((columns_of(_label(dot, _LABEL_CHARACTERS_MAX)) for dot in dots), default=0)
     beside = characters * _CHARACTER_EM * _LABEL_POINTS
     least = _RADIUS_FRACTION_MIN * min(half, height / 2)
     radius = max(least, min(height / 2 / _TOP, (half - beside) / _LABELS_AT))
-    across, up = half / radius, height / 2 / radius
+    across, up = width / 2 / radius, height / 2 / radius
     axes.set(xlim=(-across, across), ylim=(-up, up), xticks=[], yticks=[], frame_on=False)
     axes.set_aspect("equal", adjustable="box")
     fitting = int((half - _LABELS_AT * radius) / (_CHARACTER_EM * _LABEL_POINTS)) - _SHARE_CHARACTERS
@@ -303,14 +305,7 @@ def _draw_names(dots: Sequence[Dot], radius_points: float, longest: int, axes: A
                 ha="left" if side == 1 else "right",
                 va="center",
                 fontsize=_LABEL_POINTS,
-                arrowprops={
-                    "arrowstyle": "-",
-                    "color": "0.5",
-                    "linewidth": 0.7,
-                    "shrinkA": 0,
-                    "shrinkB": 0,
-                    "relpos": (0.5 - side / 2, 0.5),
-                },
+                arrowprops={**_LEADER, "relpos": (0.5 - side / 2, 0.5)},
             )
 
 
