@@ -16,6 +16,7 @@ from sim.scenario.traffic import Traffic
 
 TEXT_CHARACTERS_MAX = 300
 _ROWS_MAX = 20
+_TABLE = "margin:0 0 0.8em 0"  # notebooks centre tables
 _CELL = "text-align:left;vertical-align:top"
 _NUMBER = "text-align:right;vertical-align:top"
 
@@ -45,7 +46,7 @@ def table(
     for place, row in enumerate(rows):
         texts = [f"<b>{shown(text)}</b>" if place in bold else shown(text) for text in row]
         body.append(f"<tr>{''.join(cell('td', head, text) for head, text in zip(heads, texts, strict=True))}</tr>")
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return f'<table style="{_TABLE}"><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
 
 def page(
@@ -108,7 +109,8 @@ def _capacity(resource: Table | Gsi, mode: Mode) -> str:
     words += [text for text in warm if text]
     if resource.autoscaling is not None:
         words += _scaled(resource.autoscaling)
-    return "; ".join([str(mode) if isinstance(resource, Table) else "", *words]).removeprefix("; ")
+    begin = [str(mode)] if isinstance(resource, Table) else []
+    return ": ".join([*begin, "; ".join(words)] if words else begin) or "as on-demand as the table"
 
 
 def _rates(resource: Table | Gsi, mode: Mode) -> Iterator[str]:

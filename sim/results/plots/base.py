@@ -32,7 +32,7 @@ DPI = 100
 CONSUMED_COLOUR = "#56B4E9"  # what was served
 THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a hatch
 THROTTLED_HATCH_COLOUR = "#8F3E00"
-SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused
+SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused; with a wider hatch
 SLIGHT_FRACTION = 0.01
 TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
 OFFERED_COLOUR = "#000000"  # what was asked for, always a line
@@ -42,7 +42,7 @@ LEVEL_COLOUR = "#0072B2"  # what is in a bucket
 KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
 LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
 LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
-HATCH = "////"
+HATCH, WIDE_HATCH = "////", "//"
 CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.AUTO_SCALING: ("auto scaling", "o"),
     ControlAction.SCHEDULE: ("schedule", "D"),
@@ -65,6 +65,9 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
 _TIME_TICKS_MAX = 10
 _TIME_TICK_INCHES = 0.42
 _LEGEND_COLUMNS_MAX, _LEGEND_COLUMN_INCHES = 5, 1.45
+_LEGEND_POINTS, _LEGEND_HANDLE_EM = 8, 3.6
+TITLE_POINTS = 10  # of a panel
+CHARACTER_EM = 0.6  # width of a character on average, rather more than less
 
 
 def record_of(result: Outcome, resource: str) -> ResourceRecord:
@@ -89,20 +92,30 @@ def with_canvas(figure: Figure) -> Figure:
 
 
 def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int = _LEGEND_COLUMNS_MAX) -> None:
-    """Above the panel, right, where no data can lie under it; in rows of so many that the title stays free."""
-    if handles:
-        axes.legend(
-            handles,
-            labels,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=min(len(handles), columns, max(2, int(size_inches(axes)[0] / _LEGEND_COLUMN_INCHES))),
-            frameon=False,
-            fontsize=8,
-            borderaxespad=0.1,
-            handlelength=1.6,
-            columnspacing=1.2,
-        )
+    """Above the panel, right, where no data can lie under it; a title at the left goes above it where both do not fit."""
+    if not handles:
+        return
+    width = size_inches(axes)[0]
+    columns = min(len(handles), columns, max(2, int(width / _LEGEND_COLUMN_INCHES)))
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=columns,
+        frameon=False,
+        fontsize=_LEGEND_POINTS,
+        borderaxespad=0.1,
+        handlelength=1.6,
+        columnspacing=1.2,
+    )
+    rows = -(-len(handles) // columns)
+    # A legend is filled column by column, and the first columns have the odd entries.
+    widest = [max(columns_of(label) for label in column) for column in np.array_split(np.array(labels), columns)]
+    taken = (sum(widest) * CHARACTER_EM + columns * _LEGEND_HANDLE_EM) * _LEGEND_POINTS
+    title = axes.get_title(loc="left")
+    if title and taken + columns_of(title) * CHARACTER_EM * TITLE_POINTS > width * 72:
+        axes.set_title(title, loc="left", fontsize=TITLE_POINTS, pad=6 + 1.5 * _LEGEND_POINTS * rows)
 
 
 def time_unit(result: Outcome) -> tuple[float, str]:

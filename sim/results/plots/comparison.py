@@ -17,16 +17,18 @@ from sim.results.explain import verdict
 from sim.results.invoice import money
 from sim.results.phrases import amount, name, percent
 from sim.results.plots.base import (
-    CAPACITY_COLOUR,
+    CHARACTER_EM,
     CONSUMED_COLOUR,
     DPI,
     OUTLINE,
     SIZE_INCHES,
     THROTTLED_COLOUR,
+    TITLE_POINTS,
     Figure,
     columns_of,
     legend,
     literal,
+    size_inches,
     with_canvas,
 )
 from sim.results.plots.loads import name_bar
@@ -36,11 +38,14 @@ from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
 
 COLUMNS_MAX = 3
-_TEXT_AT, _TEXT_ROOM = 1.03, 0.55  # of the bars' length: where the words beside a bar begin, and their room
+_TEXT_AT = 1.03  # of a whole bar's length: where the words beside it begin
+_WORDS_SHARE_MAX = 0.65  # of a panel's width
+_PANEL_FRACTION = 0.8  # of the figure's width, before the figure is laid out
 _SEVERAL_LINES_MAX = 6  # more rows than this have one line of words each
 _ROW_INCHES = 5.0  # of further rows of small multiples
 _LEGEND_COLUMNS = 5
 _VERDICT_LINES = 2
+_WORDS_FRACTION = 0.13  # of a panel's height: room above the data for a word on capacity that is out of view
 _VERDICT_CHARACTERS_PER_INCH, _TITLE_CHARACTERS_PER_INCH = 13.5, 8.5
 
 
@@ -66,17 +71,15 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
     axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
     few = len(variants) <= _SEVERAL_LINES_MAX
-    for row, variant in enumerate(variants):
-        axes.text(
-            _TEXT_AT,
-            row,
-            _words(variant, variant is comparison.cheapest, "\n" if few else "  "),
-            va="center",
-            fontsize=9 if few else 7,
-            fontweight="bold" if variant is comparison.cheapest else "normal",
-        )
-    axes.set_yticks(rows.tolist(), [literal(v.title) for v in variants])
-    axes.set(xlim=(0, _TEXT_AT + _TEXT_ROOM), ylim=(len(variants) - 0.5, -0.5))
+    points = 9.0 if few else 7.0
+    words = [_words(variant, variant is comparison.cheapest, few) for variant in variants]
+    for row, (variant, lines) in enumerate(zip(variants, words, strict=True)):
+        weight = "bold" if variant is comparison.cheapest else "normal"
+        axes.text(_TEXT_AT, row, literal("\n".join(lines)), va="center", fontsize=points, fontweight=weight)
+    titles = [literal(v.title) for v in variants]
+    axes.set_yticks(rows.tolist(), titles)
+    room = _room(axes, max(columns_of(line) for lines in words for line in lines) * points, titles)
+    axes.set(xlim=(0, _TEXT_AT + room), ylim=(len(variants) - 0.5, -0.5))
     axes.set_xlabel("share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
@@ -149,14 +152,26 @@ def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
     save_figure(lambda: plot_comparison(comparison), path)
 
 
-def _words(variant: Variant, best: bool, between: str) -> str:
-    """What is said beside a bar."""
+def _words(variant: Variant, best: bool, several_lines: bool) -> list[str]:
+    """Lines that stand beside a bar."""
     currency = variant.result.sheet.currency
-    throttled = f"{percent(variant.result.throttled_fraction)} throttled" if variant.result.attempts else "no traffic"
-    words = [throttled + (", cheapest" if best else ""), f"{money(variant.per_month, currency)} a month"]
+    share = percent(variant.result.throttled_fraction) if variant.result.attempts else "no traffic"
+    month = f"{money(variant.per_month, currency)} a month"
+    if not several_lines:
+        return [f"{share}, {month}{' ✓' if best else ''}"]
+    words = [f"{share} throttled" if variant.result.attempts else share, month]
     if variant.once:
         words.append(f"and {money(variant.once, currency)} once")
-    return literal(between.join(words))
+    return [f"{words[0]}, cheapest" if best else words[0], *words[1:]]
+
+
+def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
+    """Room beside the bars for words of so many characters × points, in lengths of a whole bar."""
+    inches = size_inches(axes)[0]
+    beside = max(columns_of(title) for title in titles) * CHARACTER_EM * TITLE_POINTS / 72
+    inches = min(inches, inches / _PANEL_FRACTION - beside)
+    share = min(_WORDS_SHARE_MAX, words_points * CHARACTER_EM / 72 / max(inches, 0.1))
+    return (_TEXT_AT * share + 0.02) / (1 - share)
 
 
 def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
@@ -212,27 +227,28 @@ def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes,
     """The same scale for the same thing."""
     for panels in rates.values():
         top = max(panel.get_ylim()[1] for panel in panels)
+        hidden = {panel: capacity for panel in panels if (capacity := _least_capacity(panel)) > top}
+        if hidden:
+            top *= 1 + _WORDS_FRACTION
         for panel in panels:
             panel.set_ylim(0, top)
-            _tell_capacity(panel, top)
+            if panel in hidden:
+                panel.text(
+                    0.99,
+                    1 - 0.2 * _WORDS_FRACTION,
+                    f"capacity {amount(hidden[panel])}/s, out of view",
+                    transform=panel.transAxes,
+                    ha="right",
+                    va="top",
+                    fontsize=7.5,
+                    path_effects=OUTLINE,
+                )
     most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
     for _, drawn in maps:
         drawn.image.set_norm(most)
 
 
-def _tell_capacity(panel: Axes, top: float) -> None:
-    """Say how much capacity there is where its line is out of view."""
-    for line in panel.lines:
-        least = float(np.min(np.asarray(line.get_ydata(), dtype=float), initial=np.inf))
-        if str(line.get_label()).startswith("capacity") and least > top:
-            panel.text(
-                0.98,
-                0.96,
-                f"capacity {amount(least)}/s, out of view",
-                transform=panel.transAxes,
-                ha="right",
-                va="top",
-                fontsize=7.5,
-                color=CAPACITY_COLOUR,
-                path_effects=OUTLINE,
-            )
+def _least_capacity(panel: Axes) -> float:
+    """The least capacity that is drawn in a panel of rates."""
+    (line,) = [line for line in panel.lines if str(line.get_label()).startswith("capacity")]
+    return float(np.min(np.asarray(line.get_ydata(), dtype=float)))

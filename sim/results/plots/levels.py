@@ -17,6 +17,7 @@ from sim.results.phrases import amount, name
 from sim.results.plots.base import (
     LEVEL_COLOUR,
     THROTTLED_COLOUR,
+    TITLE_POINTS,
     dimension_of,
     joined_spans,
     legend,
@@ -96,7 +97,7 @@ def draw_levels(
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _draw_seconds(_window_s(result, limit), [depth for _, _, depth in lines], axes)
-    axes.set_title(_title(result, dimension, resource, limit, shown), loc="left", fontsize=10)
+    axes.set_title(_title(result, dimension, resource, limit, shown), loc="left", fontsize=TITLE_POINTS)
     legend(axes, *axes.get_legend_handles_labels())
     time_axis(result, axes)
     return axes

@@ -22,6 +22,7 @@ from sim.results.plots.base import (
     SLIGHTLY_THROTTLED_COLOUR,
     THROTTLED_COLOUR,
     THROTTLED_HATCH_COLOUR,
+    WIDE_HATCH,
 )
 
 if TYPE_CHECKING:
@@ -91,9 +92,16 @@ def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
 
 def throttled_patch(how_much: int) -> tuple[Patch, str]:
     """Legend entry of partitions that refused something."""
+    label = f"throttled, under {SLIGHT_FRACTION:.0%}" if how_much == LITTLE else "throttled"
+    colour, hatch, of_hatch = throttled_marks(how_much)
+    return Patch(facecolor=colour, edgecolor=of_hatch, hatch=hatch, linewidth=0), label
+
+
+def throttled_marks(how_much: int) -> tuple[str, str, str]:
+    """Colour, hatch and the hatch's colour of partitions that refused something; without colours the hatch tells them from a load."""
     if how_much == LITTLE:
-        return Patch(color=SLIGHTLY_THROTTLED_COLOUR), f"throttled, under {SLIGHT_FRACTION:.0%}"
-    return Patch(facecolor=THROTTLED_COLOUR, edgecolor=THROTTLED_HATCH_COLOUR, hatch=HATCH, linewidth=0), "throttled"
+        return SLIGHTLY_THROTTLED_COLOUR, WIDE_HATCH, THROTTLED_COLOUR
+    return THROTTLED_COLOUR, HATCH, THROTTLED_HATCH_COLOUR
 
 
 def _rates(result: Outcome, resource: str, dimension: Dimension) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ from sim.results.plots.base import (
     SLIGHTLY_THROTTLED_COLOUR,
     TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
-    THROTTLED_HATCH_COLOUR,
+    TITLE_POINTS,
     joined_spans,
     legend,
     literal,
@@ -36,7 +36,16 @@ from sim.results.plots.base import (
     time_bins,
     time_unit,
 )
-from sim.results.plots.loads import LITTLE, MORE, load_bar, load_scale, loads, own_limits, throttled_patch
+from sim.results.plots.loads import (
+    LITTLE,
+    MORE,
+    load_bar,
+    load_scale,
+    loads,
+    own_limits,
+    throttled_marks,
+    throttled_patch,
+)
 from sim.results.recorder import PartitionRecord
 
 if TYPE_CHECKING:
@@ -101,14 +110,15 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
         interpolation="nearest",
         label="throttled",
     )
-    _hatch(throttled == MORE, extent, axes)
+    for how_much in (LITTLE, MORE):
+        _hatch(throttled, how_much, extent, axes)
     _draw_bands(result, resource, places, axes)
     by_table = _draw_table_limits(result, resource, axes, extent[3])
     final = record.partition_counts[-1][1]
     axes.set_ylabel("partition" if final == 1 else "partition, in hash order")
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
     count = f"{record.initial_partitions:,} → {final:,}" if record.splits else f"{final:,}"
-    axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
+    axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=TITLE_POINTS)
     axes.set_ylim(0, extent[3] * (1 + _STRIP_FRACTION if by_table else 1))
     _partition_ticks(record.partitions, places, axes)
     time_axis(result, axes)
@@ -177,12 +187,10 @@ def _partition_grid(result: Outcome, resource: str, places: Ints, rows_max: int)
     return grid, marks, columns_s / scale_s
 
 
-def _hatch(
-    throttled: np.ndarray[Any, np.dtype[np.bool_]], extent: tuple[float, float, float, float], axes: Axes
-) -> None:
+def _hatch(throttled: Ints, how_much: int, extent: tuple[float, float, float, float], axes: Axes) -> None:
     """A hatch over what was throttled, which tells it from a middling load without colours; spans too short to show one have none."""
     rows, columns = throttled.shape
-    steps = np.diff(throttled.astype(np.int8), axis=1, prepend=0, append=0)
+    steps = np.diff((throttled == how_much).astype(np.int8), axis=1, prepend=0, append=0)
     row, begin = np.nonzero(steps == 1)
     end = np.nonzero(steps == -1)[1]
     wide = end - begin >= _HATCHED_FRACTION * columns
@@ -190,14 +198,15 @@ def _hatch(
         return
     width, height = extent[1] / columns, extent[3] / rows
     left, right, low = begin[wide] * width, end[wide] * width, row[wide] * height
+    _, hatch, colour = throttled_marks(how_much)
     corners = np.stack([left, low, right, low, right, low + height, left, low + height, left, low], axis=1)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
     axes.add_patch(
         PathPatch(
             Path(corners.reshape(-1, 2), codes),
             facecolor="none",
-            edgecolor=THROTTLED_HATCH_COLOUR,
-            hatch=HATCH,
+            edgecolor=colour,
+            hatch=hatch,
             linewidth=0,
         )
     )
