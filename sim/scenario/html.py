@@ -78,8 +78,7 @@ def page(
     keys += [("local index", lsi.name, table_.pk, lsi.sk, "the table's", _entries(lsi)) for lsi in table_.lsi]
     parts.append(table(("", "name", "partition key", "sort key", "capacity", ""), keys))
     rows = [(t.name, str(t.operation), _where(t), _rate(t), f"{t.item_bytes:,}") for t in traffic[:_ROWS_MAX]]
-    if rows:
-        parts.append(table(("pattern", "operation", "keys", "requests/s", "item bytes"), rows, numbers=("item bytes",)))
+    parts.append(table(("pattern", "operation", "keys", "requests/s", "item bytes"), rows, numbers=("item bytes",)))
     if len(traffic) > _ROWS_MAX:
         parts.append(f"<p>… and {len(traffic) - _ROWS_MAX:,} more patterns</p>")
     if notes:
@@ -92,7 +91,7 @@ def _number(value: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A time in the largest units that tell it exactly: ``1h30m``, ``90s``, ``30d``."""
+    """A time in the largest units that tell it exactly: ``1h30m``, ``1m30s``, ``30d``."""
     if seconds != int(seconds) or seconds == 0:
         return f"{seconds:g}s"
     rest, text = int(seconds), ""
@@ -110,7 +109,7 @@ def _capacity(resource: Table | Gsi, mode: Mode) -> str:
     if resource.autoscaling is not None:
         words += _scaled(resource.autoscaling)
     begin = [str(mode)] if isinstance(resource, Table) else []
-    return ": ".join([*begin, "; ".join(words)] if words else begin) or "as on-demand as the table"
+    return ": ".join([*begin, "; ".join(words)] if words else begin) or str(mode)
 
 
 def _rates(resource: Table | Gsi, mode: Mode) -> Iterator[str]:
