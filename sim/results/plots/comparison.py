@@ -44,6 +44,7 @@ _PANEL_FRACTION = 0.8  # of the figure's width, before the figure is laid out
 _SEVERAL_LINES_MAX = 6  # more rows than this have one line of words each
 _ROW_INCHES = 5.0  # of further rows of small multiples
 _LEGEND_COLUMNS = 5
+_TITLE_CHARACTERS = 12  # of a line beside a bar
 _VERDICT_LINES = 2
 _WORDS_FRACTION = 0.13  # of a panel's height: room above the data for a word on capacity that is out of view
 _VERDICT_CHARACTERS_PER_INCH, _TITLE_CHARACTERS_PER_INCH = 13.5, 8.5
@@ -76,9 +77,13 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     for row, (variant, lines) in enumerate(zip(variants, words, strict=True)):
         weight = "bold" if variant is comparison.cheapest else "normal"
         axes.text(_TEXT_AT, row, literal("\n".join(lines)), va="center", fontsize=points, fontweight=weight)
-    titles = [literal(v.title) for v in variants]
-    axes.set_yticks(rows.tolist(), titles)
-    room = _room(axes, max(columns_of(line) for lines in words for line in lines) * points, titles)
+    titles = [textwrap.wrap(v.title, _TITLE_CHARACTERS if few else 2 * _TITLE_CHARACTERS) for v in variants]
+    axes.set_yticks(rows.tolist(), [literal("\n".join(lines)) for lines in titles], fontsize=points)
+    room = _room(
+        axes,
+        max(columns_of(line) for lines in words for line in lines) * points,
+        [line for lines in titles for line in lines],
+    )
     axes.set(xlim=(0, _TEXT_AT + room), ylim=(len(variants) - 0.5, -0.5))
     axes.set_xlabel("share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
@@ -168,7 +173,7 @@ def _words(variant: Variant, best: bool, several_lines: bool) -> list[str]:
 def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
     """Room beside the bars for words of so many characters × points, in lengths of a whole bar."""
     inches = size_inches(axes)[0]
-    beside = max(columns_of(title) for title in titles) * CHARACTER_EM * TITLE_POINTS / 72
+    beside = max(map(columns_of, titles), default=0) * CHARACTER_EM * TITLE_POINTS / 72
     inches = min(inches, inches / _PANEL_FRACTION - beside)
     share = min(_WORDS_SHARE_MAX, words_points * CHARACTER_EM / 72 / max(inches, 0.1))
     return (_TEXT_AT * share + 0.02) / (1 - share)

@@ -31,7 +31,7 @@ from sim.results.recorder import LaneRecord
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
-_PARTITIONS_SHOWN = 5
+_PARTITIONS_SHOWN = 4
 _LINES = (("-", 2.0), ("-.", 1.6), (":", 2.0), ((0, (5, 1, 1, 1, 1, 1)), 1.4), ((0, (8, 2)), 1.2))
 _DRY_FRACTION = 0.045  # height of the bar of dry spells, of the view's
 _NAMES = {
@@ -63,7 +63,7 @@ def draw_levels(
     dimension : ``"read"`` or ``"write"``.
     limit : whose buckets, by AWS's name of the limit. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
         demand the partitions' own, which hold one second of their ceiling.
-    partitions : numbers of partitions, where the limit is theirs. None: up to five, those that refused most, then the emptiest on average.
+    partitions : numbers of partitions, where the limit is theirs. None: up to four, those that refused most, then the emptiest on average.
 
     Raises
     ------

@@ -23,11 +23,13 @@ from sim.results.plots.base import (
     THROTTLED_COLOUR,
     THROTTLED_HATCH_COLOUR,
     WIDE_HATCH,
+    size_inches,
 )
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
+BAR_INCHES = 0.62  # of height that a colour bar takes with its words
 LITTLE, MORE = 1, 2  # how much of what was asked a partition refused; 0: nothing
 _SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # a load of 3 % of a ceiling must not look like none
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
@@ -75,8 +77,10 @@ def load_scale(most: float) -> Normalize:
 
 
 def load_bar(axes: Axes, shown: ScalarMappable, most: float, *, below: bool = False) -> None:
-    """The colour bar of loads, at the right of a panel or below it."""
-    bar = axes.inset_axes((0.3, -0.05, 0.4, 0.028) if below else (1.012, 0.0, 0.014, 1.0))
+    """The colour bar of loads, at the right of a panel, or in the lowest `BAR_INCHES` of it."""
+    inch = 1 / max(size_inches(axes)[1], 0.1)
+    place = (0.3, BAR_INCHES * 0.72 * inch, 0.4, 0.11 * inch) if below else (1.012, 0.0, 0.014, 1.0)
+    bar = axes.inset_axes(place)
     figure = axes.get_figure(root=True)
     colour_bar = figure.colorbar(shown, cax=bar, orientation="horizontal" if below else "vertical")  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
     name_bar(colour_bar, most, ticks=3 if below else 5)

@@ -29,6 +29,7 @@ from sim.results.plots.base import (
     size_inches,
 )
 from sim.results.plots.loads import (
+    BAR_INCHES,
     LITTLE,
     MORE,
     load_bar,
@@ -122,8 +123,10 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
             x, y = _point(float(span.mean()), _NUMBERS_AT)
             axes.text(x, y, f"{partition.number}", ha="center", va="center", fontsize=8, color="0.3")
     when = "load of the whole run" if at_s is None else f"load at {clock(at_s)}"
-    axes.text(0, 0.06, plural(len(standing), "partition"), ha="center", va="bottom", fontsize=min(12.0, scale / 9))
-    axes.text(0, -0.02, when, ha="center", va="top", fontsize=min(9.0, scale / 12), color="0.3")
+    axes.text(
+        0, 0.06, plural(len(standing), "partition"), ha="center", va="bottom", fontsize=max(9.0, min(12.0, scale / 9))
+    )
+    axes.text(0, -0.02, when, ha="center", va="top", fontsize=max(7.0, min(9.0, scale / 11)), color="0.3")
     entries: list[tuple[Patch | Line2D, str]] = [
         throttled_patch(kind) for kind in (MORE, LITTLE) if (refused == kind).any()
     ]
@@ -248,12 +251,13 @@ def _set_view(dots: Sequence[Dot], axes: Axes) -> tuple[float, int]:
     """
     width, height = (inches * 72 for inches in size_inches(axes))
     half = _WITH_MARGINS * width / 2
+    height -= 72 * BAR_INCHES
     characters = max((columns_of(_label(dot, _LABEL_CHARACTERS_MAX)) for dot in dots), default=0)
     beside = characters * CHARACTER_EM * _LABEL_POINTS
     least = _RADIUS_FRACTION_MIN * min(half, height / 2)
     radius = max(least, min(height / 2 / _TOP, (half - beside) / _LABELS_AT))
     across, up = width / 2 / radius, height / 2 / radius
-    axes.set(xlim=(-across, across), ylim=(-up, up), xticks=[], yticks=[], frame_on=False)
+    axes.set(xlim=(-across, across), ylim=(-up - 72 * BAR_INCHES / radius, up), xticks=[], yticks=[], frame_on=False)
     axes.set_aspect("equal", adjustable="box")
     fitting = int((half - _LABELS_AT * radius) / (CHARACTER_EM * _LABEL_POINTS)) - _SHARE_CHARACTERS
     return radius, min(_LABEL_CHARACTERS_MAX, max(_LABEL_CHARACTERS_MIN, fitting))
