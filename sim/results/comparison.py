@@ -14,6 +14,7 @@ from sim.results.invoice import money
 from sim.results.outcome import Outcome
 from sim.results.phrases import amount, joined, name, percent, plural
 from sim.results.variant import Variant
+from sim.scenario import html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,9 +150,9 @@ class Comparison:
             )
             for v in self.variants
         ]
-        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        best = [place for place, v in enumerate(self.variants) if v is self.cheapest]
         said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
-        return f"{said}<table><thead><tr>{''.join(f'<th>{h}</th>' for h in heads)}</tr></thead><tbody>{cells}</tbody></table>"
+        return said + html.table(heads, rows, numbers=heads[2:], bold=best)
 
 
 def compare(

@@ -16,6 +16,7 @@ from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
 from sim.results.timeline import Moment, timeline
+from sim.scenario import html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,30 +159,30 @@ class Result(Outcome):
         return f"<Result {title!r}, {self.scenario.level} level: {verdict(self)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the headline, a row for each access pattern, and the explanation."""
+        """What a notebook shows: the headline, warnings, a row for each access pattern, and the explanation."""
+        from sim.results.explain import verdict
+
         title = phrases.name(self.scenario.title or self.scenario.table.name, longest=100)
         rows = []
         for pattern in self.scenario.traffic:
             record = self.traffic[pattern.name]
             offered, attempts = float(record.offered.sum()), float(record.attempts.sum())
-            cells = (
-                phrases.name(pattern.name),
-                str(pattern.operation),
-                phrases.amount(offered / self.grid.duration_s),
-                phrases.percent(float(record.succeeded.sum()) / offered) if offered else "-",
-                phrases.percent(float(record.throttled.sum()) / attempts) if attempts else "-",
+            rows.append(
+                (
+                    phrases.name(pattern.name),
+                    str(pattern.operation),
+                    phrases.amount(offered / self.grid.duration_s),
+                    phrases.percent(float(record.succeeded.sum()) / offered) if offered else "-",
+                    phrases.percent(float(record.throttled.sum()) / attempts) if attempts else "-",
+                )
             )
-            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
         heads = ("pattern", "operation", "offered/s", "succeeded", "throttled")
-        from sim.results.explain import verdict
-
         says = verdict(self)
         return "\n".join(
             (
                 f"<p><b>{escape(title)}</b> ({self.scenario.level} level)<br>{escape(says[0].upper() + says[1:])}</p>",
-                f"<table><thead><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead>",
-                f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>",
-                f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in self.explanation)}</ul>",
+                html.table(heads, rows, numbers=heads[2:]),
+                f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in (*self.explanation, *self.warnings))}</ul>",
             )
         )
 

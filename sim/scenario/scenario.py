@@ -154,6 +154,25 @@ class Scenario(Value):
         """Sentences about what loading left out and about what seems not to be meant, for the result's warnings."""
         return (*self._notes, *suspicions(self))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: keys, indexes and capacity, a row for each access pattern, and what seems not to be meant."""
+        from sim.scenario import html  # made when it is asked for
+
+        also = [] if self.admission is AdmissionPolicy.INSTANT else [f"{self.admission} admission"]
+        also += ["with DAX"] if self.dax is not None else []
+        for what, many in (("event", len(self.event)), ("alarm", len(self.alarm))):
+            also += [f"{many} {what}{'' if many == 1 else 's'}"] if many else []
+        return html.page(
+            title=self.title,
+            description=self.description,
+            duration_s=self.duration,
+            level=self.level,
+            also=also,
+            table_=self.table,
+            traffic=self.traffic,
+            notes=self.notes,
+        )
+
     @property
     def base_dir(self) -> str:
         """The folder that paths in the scenario count from; "" is the working directory."""

@@ -32,8 +32,8 @@ DPI = 100
 # side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
 CONSUMED_COLOUR = "#56B4E9"  # what was served
 THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a hatch
-THROTTLED_HATCH_COLOUR = "#7A3300"
-SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused
+THROTTLED_HATCH_COLOUR = "#8F3E00"
+SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused; with a wider hatch
 SLIGHT_FRACTION = 0.01
 TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
 OFFERED_COLOUR = "#000000"  # what was asked for, always a line
@@ -43,7 +43,7 @@ LEVEL_COLOUR = "#0072B2"  # what is in a bucket
 KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
 LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
 LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
-HATCH = "////"
+HATCH, WIDE_HATCH = "////", "//"
 CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.AUTO_SCALING: ("auto scaling", "o"),
     ControlAction.SCHEDULE: ("schedule", "D"),
@@ -64,7 +64,11 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
     "days": (0.5, 1, 2, 5, 7, 14, 30, 60, 90),
 }
 _TIME_TICKS_MAX = 10
-_LEGEND_COLUMNS_MAX = 5
+_TIME_TICK_INCHES = 0.42
+_LEGEND_COLUMNS_MAX, _LEGEND_COLUMN_INCHES = 5, 1.45
+_LEGEND_POINTS, _LEGEND_HANDLE_EM = 8, 3.6
+TITLE_POINTS = 10  # of a panel
+CHARACTER_EM = 0.6  # width of a character on average, rather more than less
 
 
 class Picture(Figure):
@@ -110,20 +114,30 @@ def with_canvas(figure: Figure) -> Figure:
 
 
 def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int = _LEGEND_COLUMNS_MAX) -> None:
-    """Above the panel, right, where no data can lie under it; in rows of so many that the title stays free."""
-    if handles:
-        axes.legend(
-            handles,
-            labels,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=min(len(handles), columns),
-            frameon=False,
-            fontsize=8,
-            borderaxespad=0.1,
-            handlelength=1.6,
-            columnspacing=1.2,
-        )
+    """Above the panel, right, where no data can lie under it; a title at the left goes above it where both do not fit."""
+    if not handles:
+        return
+    width = size_inches(axes)[0]
+    columns = min(len(handles), columns, max(2, int(width / _LEGEND_COLUMN_INCHES)))
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=columns,
+        frameon=False,
+        fontsize=_LEGEND_POINTS,
+        borderaxespad=0.1,
+        handlelength=1.6,
+        columnspacing=1.2,
+    )
+    rows = -(-len(handles) // columns)
+    # A legend is filled column by column, and the first columns have the odd entries.
+    widest = [max(columns_of(label) for label in column) for column in np.array_split(np.array(labels), columns)]
+    taken = (sum(widest) * CHARACTER_EM + columns * _LEGEND_HANDLE_EM) * _LEGEND_POINTS
+    title = axes.get_title(loc="left")
+    if title and taken + columns_of(title) * CHARACTER_EM * TITLE_POINTS > width * 72:
+        axes.set_title(title, loc="left", fontsize=TITLE_POINTS, pad=6 + 1.5 * _LEGEND_POINTS * rows)
 
 
 def time_unit(result: Outcome) -> tuple[float, str]:
@@ -135,9 +149,16 @@ def time_axis(result: Outcome, axes: Axes) -> None:
     scale_s, unit = time_unit(result)
     end = result.grid.duration_s / scale_s
     axes.set_xlim(0, end)
-    step = next((step for step in _TIME_STEPS[unit] if end / step <= _TIME_TICKS_MAX), None)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=_TIME_TICKS_MAX) if step is None else MultipleLocator(step))
+    most = int(np.clip(size_inches(axes)[0] / _TIME_TICK_INCHES, 2, _TIME_TICKS_MAX))
+    step = next((step for step in _TIME_STEPS[unit] if end / step <= most), None)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=most) if step is None else MultipleLocator(step))
     axes.set_xlabel(f"time ({unit})")
+
+
+def size_inches(axes: Axes) -> tuple[float, float]:
+    """Width and height of a panel, as far as they are known before the figure is laid out."""
+    box, dpi = axes.get_window_extent(), axes.get_figure(root=True).dpi  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
+    return box.width / dpi, box.height / dpi
 
 
 def time_bins(count: int, most: int) -> Ints:

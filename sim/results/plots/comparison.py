@@ -14,31 +14,40 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from sim.limits import CEILING_PER_S
 from sim.names import Dimension
 from sim.results.explain import verdict
-from sim.results.phrases import name, percent
+from sim.results.invoice import money
+from sim.results.phrases import amount, name, percent
 from sim.results.plots.base import (
+    CHARACTER_EM,
     CONSUMED_COLOUR,
     DPI,
+    OUTLINE,
     SIZE_INCHES,
     THROTTLED_COLOUR,
+    TITLE_POINTS,
     Figure,
     Picture,
     columns_of,
     legend,
     literal,
+    size_inches,
     with_canvas,
 )
-from sim.results.plots.loads import load_bar
+from sim.results.plots.loads import name_bar
 from sim.results.plots.partitions import Map, draw_map
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
 
 COLUMNS_MAX = 3
-_TEXT_AT, _TEXT_ROOM = 1.03, 0.75  # of the bars' length: where the words beside a bar begin, and their room
-_TWO_LINES_MAX = 8  # more rows than this have one line of words each
+_TEXT_AT = 1.03  # of a whole bar's length: where the words beside it begin
+_WORDS_SHARE_MAX = 0.65  # of a panel's width
+_PANEL_FRACTION = 0.8  # of the figure's width, before the figure is laid out
+_SEVERAL_LINES_MAX = 6  # more rows than this have one line of words each
 _ROW_INCHES = 5.0  # of further rows of small multiples
 _LEGEND_COLUMNS = 5
+_TITLE_CHARACTERS = 12  # of a line beside a bar
 _VERDICT_LINES = 2
+_WORDS_FRACTION = 0.13  # of a panel's height: room above the data for a word on capacity that is out of view
 _VERDICT_CHARACTERS_PER_INCH, _TITLE_CHARACTERS_PER_INCH = 13.5, 8.5
 
 
@@ -63,23 +72,25 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     rows = np.arange(len(variants))
     axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
     axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
-    short = len(variants) > _TWO_LINES_MAX
-    for row, variant in enumerate(variants):
-        best = variant is comparison.cheapest
-        axes.text(
-            _TEXT_AT,
-            row,
-            _words(variant, best, "  " if short else "\n"),
-            va="center",
-            fontsize=7 if short else 8.5,
-            fontweight="bold" if best else "normal",
-        )
-    axes.set_yticks(rows.tolist(), [literal(v.title) for v in variants])
-    axes.set(xlim=(0, _TEXT_AT + _TEXT_ROOM), ylim=(len(variants) - 0.5, -0.5), xlabel="share of attempts")
+    few = len(variants) <= _SEVERAL_LINES_MAX
+    points = 9.0 if few else 7.0
+    words = [_words(variant, variant is comparison.cheapest, few) for variant in variants]
+    for row, (variant, lines) in enumerate(zip(variants, words, strict=True)):
+        weight = "bold" if variant is comparison.cheapest else "normal"
+        axes.text(_TEXT_AT, row, literal("\n".join(lines)), va="center", fontsize=points, fontweight=weight)
+    titles = [textwrap.wrap(v.title, _TITLE_CHARACTERS if few else 2 * _TITLE_CHARACTERS) for v in variants]
+    axes.set_yticks(rows.tolist(), [literal("\n".join(lines)) for lines in titles], fontsize=points)
+    room = _room(
+        axes,
+        max(columns_of(line) for lines in words for line in lines) * points,
+        [line for lines in titles for line in lines],
+    )
+    axes.set(xlim=(0, _TEXT_AT + room), ylim=(len(variants) - 0.5, -0.5))
+    axes.set_xlabel("share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
-    axes.xaxis.set_label_coords(0.5 / (_TEXT_AT + _TEXT_ROOM), -0.09)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.spines["bottom"].set_bounds(0, 1)
     axes.tick_params(axis="y", length=0)
     legend(axes, *axes.get_legend_handles_labels())
     return axes
@@ -124,12 +135,12 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         entries.update(zip(drawn.labels, drawn.handles, strict=True))
         _put_name(variant, variant is comparison.cheapest, figure.get_figwidth() / columns, upper[0])
         if column:
+            for panel in upper:  # whose scale is that of the first column
+                panel.tick_params(labelleft=False)
             for panel in (*upper, lowest):
                 panel.set_ylabel("")
     _share_scales(rates, maps)
-    for place, (panel, drawn) in enumerate(maps):
-        if (place + 1) % columns == 0 or place == len(maps) - 1:
-            load_bar(panel, drawn.image, max(other.most for _, other in maps))
+    _put_bar(figure, maps)
     figure.align_ylabels(grid[: len(heights) * rows, 0])
     figure.legend(
         list(entries.values()),
@@ -147,12 +158,26 @@ def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
     save_figure(lambda: plot_comparison(comparison), path)
 
 
-def _words(variant: Variant, best: bool, between: str) -> str:
-    """What is said beside a bar."""
-    if not variant.result.attempts:
-        return f"no traffic{between}{literal(variant.cost)}"
-    mark = ", cheapest" if best else ""
-    return f"{percent(variant.result.throttled_fraction)} throttled{between}{literal(variant.cost)}{mark}"
+def _words(variant: Variant, best: bool, several_lines: bool) -> list[str]:
+    """Lines that stand beside a bar."""
+    currency = variant.result.sheet.currency
+    share = percent(variant.result.throttled_fraction) if variant.result.attempts else "no traffic"
+    month = f"{money(variant.per_month, currency)} a month"
+    if not several_lines:
+        return [f"{share}, {month}{' ✓' if best else ''}"]
+    words = [f"{share} throttled" if variant.result.attempts else share, month]
+    if variant.once:
+        words.append(f"and {money(variant.once, currency)} once")
+    return [f"{words[0]}, cheapest" if best else words[0], *words[1:]]
+
+
+def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
+    """Room beside the bars for words of so many characters × points, in lengths of a whole bar."""
+    inches = size_inches(axes)[0]
+    beside = max(map(columns_of, titles), default=0) * CHARACTER_EM * TITLE_POINTS / 72
+    inches = min(inches, inches / _PANEL_FRACTION - beside)
+    share = min(_WORDS_SHARE_MAX, words_points * CHARACTER_EM / 72 / max(inches, 0.1))
+    return (_TEXT_AT * share + 0.02) / (1 - share)
 
 
 def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
@@ -196,12 +221,40 @@ def _put_name(variant: Variant, best: bool, inches: float, panel: Axes) -> None:
     )
 
 
+def _put_bar(figure: Figure, maps: Sequence[tuple[Axes, Map]]) -> None:
+    """One colour bar for all maps, below them."""
+    below = figure.colorbar(
+        maps[0][1].image, ax=figure.axes, location="bottom", shrink=0.45, aspect=45, fraction=0.05, pad=0.02
+    )
+    name_bar(below, max(drawn.most for _, drawn in maps))
+
+
 def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes, Map]]) -> None:
     """The same scale for the same thing."""
     for panels in rates.values():
         top = max(panel.get_ylim()[1] for panel in panels)
+        hidden = {panel: capacity for panel in panels if (capacity := _least_capacity(panel)) > top}
+        if hidden:
+            top *= 1 + _WORDS_FRACTION
         for panel in panels:
             panel.set_ylim(0, top)
+            if panel in hidden:
+                panel.text(
+                    0.99,
+                    1 - 0.2 * _WORDS_FRACTION,
+                    f"capacity {amount(hidden[panel])}/s, out of view",
+                    transform=panel.transAxes,
+                    ha="right",
+                    va="top",
+                    fontsize=7.5,
+                    path_effects=OUTLINE,
+                )
     most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
     for _, drawn in maps:
         drawn.image.set_norm(most)
+
+
+def _least_capacity(panel: Axes) -> float:
+    """The least capacity that is drawn in a panel of rates."""
+    (line,) = [line for line in panel.lines if str(line.get_label()).startswith("capacity")]
+    return float(np.min(np.asarray(line.get_ydata(), dtype=float)))

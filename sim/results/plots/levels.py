@@ -17,6 +17,7 @@ from sim.results.phrases import amount, name
 from sim.results.plots.base import (
     LEVEL_COLOUR,
     THROTTLED_COLOUR,
+    TITLE_POINTS,
     dimension_of,
     joined_spans,
     legend,
@@ -30,12 +31,12 @@ from sim.results.recorder import LaneRecord
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
-_PARTITIONS_SHOWN = 5
+_PARTITIONS_SHOWN = 4
 _LINES = (("-", 2.0), ("-.", 1.6), (":", 2.0), ((0, (5, 1, 1, 1, 1, 1)), 1.4), ((0, (8, 2)), 1.2))
 _DRY_FRACTION = 0.045  # height of the bar of dry spells, of the view's
 _NAMES = {
     Limit.PROVISIONED: "burst bucket",
-    Limit.KEY_RANGE: "partition's own bucket",
+    Limit.KEY_RANGE: "partition's bucket",
     Limit.ACCOUNT: "bucket of the table quota",
     Limit.MAX_ON_DEMAND: "bucket of the on-demand maximum",
 }
@@ -62,7 +63,7 @@ def draw_levels(
     dimension : ``"read"`` or ``"write"``.
     limit : whose buckets, by AWS's name of the limit. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
         demand the partitions' own, which hold one second of their ceiling.
-    partitions : numbers of partitions, where the limit is theirs. None: up to five, those whose buckets were the emptiest on average.
+    partitions : numbers of partitions, where the limit is theirs. None: up to four, those that refused most, then the emptiest on average.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def draw_levels(
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _draw_seconds(_window_s(result, limit), [depth for _, _, depth in lines], axes)
-    axes.set_title(_title(result, dimension, resource, limit, shown), loc="left", fontsize=10)
+    axes.set_title(_title(result, dimension, resource, limit, shown), loc="left", fontsize=TITLE_POINTS)
     legend(axes, *axes.get_legend_handles_labels())
     time_axis(result, axes)
     return axes
@@ -122,8 +123,10 @@ def _shown(
     looks = [levels.numbers for levels in lane.levels[limit] if levels.numbers is not None]
     looked_at: set[int] = set(np.unique(np.concatenate(looks)).tolist())
     if partitions is None:
+        events = lane.throttled_by_partition.of(max(looked_at) + 1).sum(axis=1)
         fill = {number: _fill(*lane.level_of(limit, number)) for number in looked_at}
-        return sorted(sorted(fill, key=lambda number: (round(fill[number], 9), number))[:_PARTITIONS_SHOWN])
+        order = sorted(fill, key=lambda number: (-round(float(events[number]), 6), round(fill[number], 9), number))
+        return sorted(order[:_PARTITIONS_SHOWN])
     for number in partitions:
         if number not in looked_at:
             why = "its bucket was not looked at" if number in numbers else f"there are 0 to {max(numbers)}"
@@ -153,7 +156,7 @@ def _draw_depths(result: Outcome, lines: Sequence[tuple[Floats, Floats, Floats]]
             color=LEVEL_COLOUR,
             linestyle="--",
             linewidth=1.0,
-            label="it holds" if k == 0 else "_",
+            label="depth" if k == 0 else "_",
         )
 
 
@@ -199,12 +202,12 @@ def _draw_seconds(window_s: float, depths: Sequence[Floats], axes: Axes) -> None
 
     right = axes.secondary_yaxis("right", functions=(seconds_of, tokens_of))
     right.set_ylabel(f"seconds of {amount(rate)} units/s")
-    right.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 3, 5, 6, 10]))
+    right.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
 
 
 def _title(result: Outcome, dimension: Dimension, resource: str, limit: Limit, shown: Sequence[int | None]) -> str:
-    whose = "table" if resource == TABLE else literal(name(resource))
+    where = "" if resource == TABLE else f" of {literal(name(resource))}"
     if shown == [None]:
-        return f"{dimension.capitalize()}s of the {whose}: {_NAMES[limit]}"
-    which = "partition's own bucket" if limit is Limit.KEY_RANGE else "partition's part of the burst bucket"
-    return f"{dimension.capitalize()}s of the {whose}: each {which}"
+        return f"{dimension.capitalize()}s{where}: {_NAMES[limit]}"
+    what = "buckets" if limit is Limit.KEY_RANGE else "burst buckets"
+    return f"{dimension.capitalize()}s{where}: {what} of partitions"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -21,11 +22,14 @@ from sim.results.plots.base import (
     SLIGHTLY_THROTTLED_COLOUR,
     THROTTLED_COLOUR,
     THROTTLED_HATCH_COLOUR,
+    WIDE_HATCH,
+    size_inches,
 )
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
+BAR_INCHES = 0.62  # of height that a colour bar takes with its words
 LITTLE, MORE = 1, 2  # how much of what was asked a partition refused; 0: nothing
 _SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # a load of 3 % of a ceiling must not look like none
 _FULL_FRACTION = 0.9  # a partition that gave this much of its ceiling in a period refused some of it itself
@@ -73,21 +77,35 @@ def load_scale(most: float) -> Normalize:
 
 
 def load_bar(axes: Axes, shown: ScalarMappable, most: float, *, below: bool = False) -> None:
-    """The colour bar of loads, at the right of a panel or below it."""
-    bar = axes.inset_axes((0.34, -0.02, 0.32, 0.028) if below else (1.012, 0.0, 0.014, 1.0))
+    """The colour bar of loads, at the right of a panel, or in the lowest `BAR_INCHES` of it."""
+    inch = 1 / max(size_inches(axes)[1], 0.1)
+    place = (0.3, BAR_INCHES * 0.72 * inch, 0.4, 0.11 * inch) if below else (1.012, 0.0, 0.014, 1.0)
+    bar = axes.inset_axes(place)
     figure = axes.get_figure(root=True)
     colour_bar = figure.colorbar(shown, cax=bar, orientation="horizontal" if below else "vertical")  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    colour_bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
-    axis = bar.xaxis if below else bar.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=5))
+    name_bar(colour_bar, most, ticks=3 if below else 5)
+
+
+def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
+    """Label and ticks of a colour bar of loads, the greatest of which may be more than a ceiling."""
+    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
+    axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
 
 
 def throttled_patch(how_much: int) -> tuple[Patch, str]:
     """Legend entry of partitions that refused something."""
+    label = f"throttled, under {SLIGHT_FRACTION:.0%}" if how_much == LITTLE else "throttled"
+    colour, hatch, of_hatch = throttled_marks(how_much)
+    return Patch(facecolor=colour, edgecolor=of_hatch, hatch=hatch, linewidth=0), label
+
+
+def throttled_marks(how_much: int) -> tuple[str, str, str]:
+    """Colour, hatch and the hatch's colour of partitions that refused something; without colours the hatch tells them from a load."""
     if how_much == LITTLE:
-        return Patch(color=SLIGHTLY_THROTTLED_COLOUR), f"throttled, under {SLIGHT_FRACTION:.0%}"
-    return Patch(facecolor=THROTTLED_COLOUR, edgecolor=THROTTLED_HATCH_COLOUR, hatch=HATCH, linewidth=0), "throttled"
+        return SLIGHTLY_THROTTLED_COLOUR, WIDE_HATCH, THROTTLED_COLOUR
+    return THROTTLED_COLOUR, HATCH, THROTTLED_HATCH_COLOUR
 
 
 def _rates(result: Outcome, resource: str, dimension: Dimension) -> tuple[Floats, Floats]:

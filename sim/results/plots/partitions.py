@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,23 +26,36 @@ from sim.results.plots.base import (
     SLIGHTLY_THROTTLED_COLOUR,
     TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
-    THROTTLED_HATCH_COLOUR,
+    TITLE_POINTS,
     joined_spans,
     legend,
     literal,
     record_of,
+    size_inches,
     time_axis,
     time_bins,
     time_unit,
 )
-from sim.results.plots.loads import LITTLE, MORE, load_bar, load_scale, loads, own_limits, throttled_patch
+from sim.results.plots.loads import (
+    LITTLE,
+    MORE,
+    load_bar,
+    load_scale,
+    loads,
+    own_limits,
+    throttled_marks,
+    throttled_patch,
+)
 from sim.results.recorder import PartitionRecord
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
 _MAP_COLUMNS_MAX = 900  # about one for each pixel of a notebook's figure
-_ROWS_MAX = 600
+_ROWS_PER_INCH, _ROWS_MIN = (
+    50,
+    60,
+)  # a row has two pixels on a screen, lest a hot partition among a thousand fall between them
 _NUMBERED_PARTITIONS = 24
 _RULED_PARTITIONS = 48  # more bands than this are not ruled off from each other
 _HATCHED_FRACTION = 0.01  # of the map's width
@@ -75,7 +88,7 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
     """Draw what `draw_partitions` does, without colour bar and legend."""
     record = record_of(result, resource)
     places = band_places(record.partitions)
-    load, throttled, x = _partition_grid(result, resource, places)
+    load, throttled, x = _partition_grid(result, resource, places, _rows_for(axes))
     most = float(load.max(initial=0.0))
     extent = (float(x[0]), float(x[-1]), 0.0, float(places[:, 1].max()))
     image = axes.imshow(
@@ -97,18 +110,24 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
         interpolation="nearest",
         label="throttled",
     )
-    _hatch(throttled == MORE, extent, axes)
+    for how_much in (LITTLE, MORE):
+        _hatch(throttled, how_much, extent, axes)
     _draw_bands(result, resource, places, axes)
     by_table = _draw_table_limits(result, resource, axes, extent[3])
     final = record.partition_counts[-1][1]
     axes.set_ylabel("partition" if final == 1 else "partition, in hash order")
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
     count = f"{record.initial_partitions:,} → {final:,}" if record.splits else f"{final:,}"
-    axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=10)
+    axes.set_title(f"Partitions{where}: {count}", loc="left", fontsize=TITLE_POINTS)
     axes.set_ylim(0, extent[3] * (1 + _STRIP_FRACTION if by_table else 1))
     _partition_ticks(record.partitions, places, axes)
     time_axis(result, axes)
     return Map(image, most, *_partition_legend(result, resource, throttled, by_table=by_table))
+
+
+def _rows_for(axes: Axes) -> int:
+    """So many rows as a panel of this height can show."""
+    return max(_ROWS_MIN, int(_ROWS_PER_INCH * size_inches(axes)[1]))
 
 
 def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
@@ -133,7 +152,7 @@ def band_places(partitions: Sequence[PartitionRecord]) -> Ints:
     return places
 
 
-def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Floats, Ints, Floats]:
+def _partition_grid(result: Outcome, resource: str, places: Ints, rows_max: int) -> tuple[Floats, Ints, Floats]:
     """Load and throttling on a grid of bands and times that a picture can hold, and the edges of the times in the picture's unit."""
     record = result.resources[resource]
     partitions = record.partitions
@@ -141,7 +160,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     served = served_seconds(result, partitions)
     edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
-    if not record.splits and len(partitions) <= _ROWS_MAX:
+    if not record.splits and len(partitions) <= rows_max:
         bins = time_bins(result.grid.periods, _MAP_COLUMNS_MAX)
         width = np.diff(edges_s[bins])
         mean = np.add.reduceat(load * served, bins[:-1], axis=1) / width
@@ -151,7 +170,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     middles = (columns_s[1:] + columns_s[:-1]) / 2
     period = np.searchsorted(edges_s, middles, side="right") - 1
     final = int(places[:, 1].max())
-    rows = min(final, _ROWS_MAX)
+    rows = min(final, rows_max)
     grid = np.zeros((rows, len(middles)))
     marks = np.zeros(grid.shape, dtype=np.int64)
     for partition in partitions:
@@ -168,12 +187,10 @@ def _partition_grid(result: Outcome, resource: str, places: Ints) -> tuple[Float
     return grid, marks, columns_s / scale_s
 
 
-def _hatch(
-    throttled: np.ndarray[Any, np.dtype[np.bool_]], extent: tuple[float, float, float, float], axes: Axes
-) -> None:
+def _hatch(throttled: Ints, how_much: int, extent: tuple[float, float, float, float], axes: Axes) -> None:
     """A hatch over what was throttled, which tells it from a middling load without colours; spans too short to show one have none."""
     rows, columns = throttled.shape
-    steps = np.diff(throttled.astype(np.int8), axis=1, prepend=0, append=0)
+    steps = np.diff((throttled == how_much).astype(np.int8), axis=1, prepend=0, append=0)
     row, begin = np.nonzero(steps == 1)
     end = np.nonzero(steps == -1)[1]
     wide = end - begin >= _HATCHED_FRACTION * columns
@@ -181,14 +198,15 @@ def _hatch(
         return
     width, height = extent[1] / columns, extent[3] / rows
     left, right, low = begin[wide] * width, end[wide] * width, row[wide] * height
+    _, hatch, colour = throttled_marks(how_much)
     corners = np.stack([left, low, right, low, right, low + height, left, low + height, left, low], axis=1)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(left)
     axes.add_patch(
         PathPatch(
             Path(corners.reshape(-1, 2), codes),
             facecolor="none",
-            edgecolor=THROTTLED_HATCH_COLOUR,
-            hatch=HATCH,
+            edgecolor=colour,
+            hatch=hatch,
             linewidth=0,
         )
     )

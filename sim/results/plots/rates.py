@@ -21,6 +21,7 @@ from sim.results.plots.base import (
     OFFERED_COLOUR,
     OUTLINE,
     THROTTLED_COLOUR,
+    TITLE_POINTS,
     dimension_of,
     legend,
     literal,
@@ -83,7 +84,7 @@ def draw_rates(result: Outcome, dimension: Dimension | str, axes: Axes, *, resou
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
-    axes.set_title(f"{dimension.capitalize()}s{where}", loc="left", fontsize=10)
+    axes.set_title(f"{dimension.capitalize()}s{where}", loc="left", fontsize=TITLE_POINTS)
     legend(axes, *axes.get_legend_handles_labels())
     time_axis(result, axes)
     return axes

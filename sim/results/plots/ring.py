@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,18 +18,27 @@ from sim.keyspace.hashing import HASH_SPACE
 from sim.names import TABLE
 from sim.results.phrases import clock, name, percent, plural
 from sim.results.plots.base import (
-    HATCH,
+    CHARACTER_EM,
     KEY_COLOUR,
     LOAD_COLOURS,
-    SLIGHTLY_THROTTLED_COLOUR,
-    THROTTLED_COLOUR,
-    THROTTLED_HATCH_COLOUR,
+    TITLE_POINTS,
     columns_of,
     legend,
     literal,
     record_of,
+    size_inches,
 )
-from sim.results.plots.loads import LITTLE, MORE, load_bar, load_scale, loads, mean_loads, throttled_patch
+from sim.results.plots.loads import (
+    BAR_INCHES,
+    LITTLE,
+    MORE,
+    load_bar,
+    load_scale,
+    loads,
+    mean_loads,
+    throttled_marks,
+    throttled_patch,
+)
 from sim.results.recorder import KeyTally, PartitionRecord
 
 if TYPE_CHECKING:
@@ -39,18 +48,20 @@ HOT_FRACTION = 0.002  # of a resource's units: a key with less is no hot key
 FAMILY_MAX = 32  # keys of one prefix up to which they are taken for shards of one key, and shown together
 _INNER, _OUTER = 0.8, 1.0  # radii of the ring
 _LABELS_AT, _TOP = 1.2, 1.32  # radius of the circle of names; half the picture's height where it is wide enough
-_RADIUS_FRACTION_MIN = 0.45  # of half the picture: names are cut short rather than the ring made smaller
+_RADIUS_FRACTION_MIN = 0.62  # of half the picture: names are cut short rather than the ring made smaller
 _ARCS_MAX = 720  # more partitions than this are shown by the most loaded of each half degree
 _RULED_ARCS = 128
 _NUMBERED_ARCS = 24
+_NUMBERS_AT, _NUMBER_POINTS = 0.72, 11
 _SLIVER = 1 / 300  # of the circle: width of a partition inside one item collection, which has none
 _LABEL_POINTS = 8.5
-_LABEL_CHARACTERS_MAX, _LABEL_CHARACTERS_MIN = 20, 6
+_LABEL_CHARACTERS_MAX, _LABEL_CHARACTERS_MIN = 20, 9
 _SHARE_CHARACTERS = 7
-_CHARACTER_EM = 0.6  # width of a character on average, rather more than less
+_WITH_MARGINS = 1.15  # names may stand in the margins of a panel, which has nothing else there
 _DOT_AREA_MAX = 260.0  # square points, of a key that has all the load
 _DOT_AREA_MIN = 18.0
 _MARKERS = ("s", "^", "D", "P", "v", "p")  # of shards of one key, the most loaded first; others are round
+_LEADER: Mapping[str, Any] = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
 _LAST_PART = re.compile(r".*[#:/|._-](?=.)", flags=re.DOTALL)
 
 
@@ -106,13 +117,16 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
     arcs = _draw_arcs(spans, load, refused, axes)
     dots = hot_keys(result, resource, keys)
     scale, longest = _set_view(dots, axes)
-    if len(standing) <= _NUMBERED_ARCS and len(standing) > 1:
-        for partition, span in zip(standing, spans, strict=True):
-            x, y = _point(float(span.mean()), _INNER - 0.08)
+    for partition, span in zip(standing, spans, strict=False):
+        room = 2 * np.pi * _NUMBERS_AT * scale * (span[1] - span[0])
+        if 1 < len(standing) <= _NUMBERED_ARCS and room > _NUMBER_POINTS:
+            x, y = _point(float(span.mean()), _NUMBERS_AT)
             axes.text(x, y, f"{partition.number}", ha="center", va="center", fontsize=8, color="0.3")
     when = "load of the whole run" if at_s is None else f"load at {clock(at_s)}"
-    axes.text(0, 0.06, plural(len(standing), "partition"), ha="center", va="bottom", fontsize=12)
-    axes.text(0, -0.02, when, ha="center", va="top", fontsize=9, color="0.3")
+    axes.text(
+        0, 0.06, plural(len(standing), "partition"), ha="center", va="bottom", fontsize=max(9.0, min(12.0, scale / 9))
+    )
+    axes.text(0, -0.02, when, ha="center", va="top", fontsize=max(7.0, min(9.0, scale / 11)), color="0.3")
     entries: list[tuple[Patch | Line2D, str]] = [
         throttled_patch(kind) for kind in (MORE, LITTLE) if (refused == kind).any()
     ]
@@ -120,7 +134,7 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
     _draw_names(dots, scale, longest, axes)
     load_bar(axes, arcs, most, below=True)
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
-    axes.set_title(f"Hash ring{where}", loc="left", fontsize=10)
+    axes.set_title(f"Hash ring{where}", loc="left", fontsize=TITLE_POINTS)
     legend(axes, [handle for handle, _ in entries], [label for _, label in entries], columns=3)
     return axes
 
@@ -217,17 +231,14 @@ def _draw_arcs(spans: Floats, load: Floats, refused: Ints, axes: Axes) -> PatchC
     arcs.set_array(load[order])
     arcs.set_label("load")
     axes.add_collection(arcs)
-    for kind, colour, hatch in ((LITTLE, SLIGHTLY_THROTTLED_COLOUR, None), (MORE, THROTTLED_COLOUR, HATCH)):
-        these = [wedges[k] for k in order if refused[k] == kind]
+    for how_much in (LITTLE, MORE):
+        these = [wedges[k] for k in order if refused[k] == how_much]
         if these:
-            label = throttled_patch(kind)[1]
+            colour, hatch, of_hatch = throttled_marks(how_much)
+            label = throttled_patch(how_much)[1]
             axes.add_collection(PatchCollection(these, facecolor=colour, label=label, **rule))
-            if hatch is not None:
-                axes.add_collection(
-                    PatchCollection(
-                        these, facecolor="none", edgecolor=THROTTLED_HATCH_COLOUR, hatch=hatch, linewidth=0.0
-                    )
-                )
+            hatched = PatchCollection(these, facecolor="none", edgecolor=of_hatch, hatch=hatch, linewidth=0.0)
+            axes.add_collection(hatched)
     outline = [Wedge((0, 0), _OUTER, 0, 360, width=_OUTER - _INNER)]
     axes.add_collection(PatchCollection(outline, facecolor="none", edgecolor="0.5", linewidth=0.6))
     return arcs
@@ -238,16 +249,17 @@ def _set_view(dots: Sequence[Dot], axes: Axes) -> tuple[float, int]:
 
     Returns the points that its radius has, and the characters that a name may have.
     """
-    box, dpi = axes.get_window_extent(), axes.get_figure(root=True).dpi  # type: ignore[union-attr]  # an Axes that is drawn on has a figure
-    half, height = box.width * 72 / dpi / 2, box.height * 72 / dpi
+    width, height = (inches * 72 for inches in size_inches(axes))
+    half = _WITH_MARGINS * width / 2
+    height -= 72 * BAR_INCHES
     characters = max((columns_of(_label(dot, _LABEL_CHARACTERS_MAX)) for dot in dots), default=0)
-    beside = characters * _CHARACTER_EM * _LABEL_POINTS
+    beside = characters * CHARACTER_EM * _LABEL_POINTS
     least = _RADIUS_FRACTION_MIN * min(half, height / 2)
     radius = max(least, min(height / 2 / _TOP, (half - beside) / _LABELS_AT))
-    across, up = half / radius, height / 2 / radius
-    axes.set(xlim=(-across, across), ylim=(-up, up), xticks=[], yticks=[], frame_on=False)
+    across, up = width / 2 / radius, height / 2 / radius
+    axes.set(xlim=(-across, across), ylim=(-up - 72 * BAR_INCHES / radius, up), xticks=[], yticks=[], frame_on=False)
     axes.set_aspect("equal", adjustable="box")
-    fitting = int((half - _LABELS_AT * radius) / (_CHARACTER_EM * _LABEL_POINTS)) - _SHARE_CHARACTERS
+    fitting = int((half - _LABELS_AT * radius) / (CHARACTER_EM * _LABEL_POINTS)) - _SHARE_CHARACTERS
     return radius, min(_LABEL_CHARACTERS_MAX, max(_LABEL_CHARACTERS_MIN, fitting))
 
 
@@ -302,7 +314,7 @@ def _draw_names(dots: Sequence[Dot], radius_points: float, longest: int, axes: A
                 ha="left" if side == 1 else "right",
                 va="center",
                 fontsize=_LABEL_POINTS,
-                arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.7, "shrinkA": 1, "shrinkB": 0},
+                arrowprops={**_LEADER, "relpos": (0.5 - side / 2, 0.5)},
             )
 
 

@@ -18,6 +18,7 @@ from sim.results.plots.base import (
     CONSUMED_COLOUR,
     LAW_COLOUR,
     OFFERED_COLOUR,
+    TITLE_POINTS,
     dimension_of,
     legend,
     record_of,
@@ -90,7 +91,7 @@ def draw_shards(
         label = f"expected in {partitions:,} equal partitions"
         axes.plot(whole, law, color=LAW_COLOUR, linestyle=":", linewidth=2.0, label=label)
     _set_scales(counts, top, dimension, axes)
-    axes.set_title("Shards and throughput", loc="left", fontsize=10)
+    axes.set_title("Shards and throughput", loc="left", fontsize=TITLE_POINTS)
     legend(axes, *axes.get_legend_handles_labels(), columns=3)
     return axes
 

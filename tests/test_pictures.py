@@ -1,0 +1,675 @@
+"""The hash ring, bucket levels, shards and comparisons, by what is drawn in them, against the records or against a derivation on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, pairwise, product
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from explained_runs import run_of
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PatchCollection, PathCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import sim
+from sim import Result, plots
+from sim.keyspace.hashing import HASH_SPACE, position_of
+from sim.names import Dimension, Limit
+from sim.results.explain import verdict
+from sim.results.plots import base
+from sim.results.plots.ring import spread_out
+from sim.results.plots.saving import save_figure
+from sim.results.plots.shards import expected_per_s
+from sim.results.recorder import PartitionRecord
+
+READ, WRITE = Dimension.READ, Dimension.WRITE
+SMALL, NOTEBOOK = (6.0, 4.0), (10.0, 6.0)
+HOSTILE = ["$x$ and $y", "two\nlines", "a very long name " * 30, "🔥" * 20, "表" * 60, "<script>", "\x1b[31m", "%s{}"]
+
+
+def axes(size: tuple[float, float] = NOTEBOOK) -> Axes:
+    figure = Figure(figsize=size, dpi=100, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.subplots()
+
+
+@cache
+def on_demand(
+    keys: int, rate: float = 3000, partitions: int = 4, prefix: str = "S", seed: int = 0, duration: int = 180
+) -> Result:
+    """Writes to so many equal shards of one key; with 0 to a hundred thousand users."""
+    return sim.run(
+        sim.from_dict(
+            {
+                "format": 1,
+                "seed": seed,
+                "duration": duration,
+                "fields": {"k": {"kind": "uniform", "count": keys or 100_000}},
+                "table": {"pk": f"{prefix}#{{k}}", "mode": "on-demand", "partitions": partitions},
+                "traffic": [{"name": "w", "operation": "PutItem", "arrivals": "even", "rate": rate}],
+            }
+        )
+    )
+
+
+@cache
+def weighted(names: tuple[str, ...], rate: float = 200) -> Result:
+    """Writes to keys of these names, each with half of the weight of the one before."""
+    return sim.run(
+        sim.from_dict(
+            {
+                "format": 1,
+                "title": names[0],
+                "duration": 60,
+                "fields": {"k": {"kind": "choice", "weights": {name: 2.0**-n for n, name in enumerate(names)}}},
+                "table": {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 150},
+                "traffic": [{"name": "w", "operation": "PutItem", "arrivals": "even", "rate": rate}],
+            }
+        )
+    )
+
+
+def legend(panel: Axes) -> list[str]:
+    drawn = panel.get_legend()
+    return [] if drawn is None else [text.get_text() for text in drawn.get_texts()]
+
+
+def collection(panel: Axes, label: str) -> Any:
+    (found,) = [c for c in panel.collections if c.get_label() == label]
+    return found
+
+
+def line(panel: Axes, label: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    (found,) = [one for one in panel.lines if one.get_label() == label]
+    x, y = found.get_data()
+    return np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+
+
+def overlaps(figure: Figure) -> list[tuple[str, str]]:
+    """Texts that are drawn over each other, and those that are cut off at the figure's edges."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    texts: list[Any] = list(figure.texts)
+    for panel in [inner for outer in figure.axes for inner in (outer, *outer.child_axes)]:
+        texts += [panel.title, getattr(panel, "_left_title", panel.title), panel.xaxis.label, panel.yaxis.label]
+        texts += panel.texts
+        for axis, (low, high) in ((panel.xaxis, panel.get_xlim()), (panel.yaxis, panel.get_ylim())):
+            ticks = [t for t in axis.get_major_ticks() if min(low, high) - 1e-9 <= t.get_loc() <= max(low, high) + 1e-9]
+            texts += [label for tick in ticks for label in (tick.label1, tick.label2)]
+        if panel.get_legend() is not None:
+            texts += panel.get_legend().get_texts()
+    for drawn in figure.legends:
+        texts += drawn.get_texts()
+    texts = list(dict.fromkeys(t for t in texts if t.get_visible() and t.get_text().strip()))
+    boxes = [(t.get_text(), Text.get_window_extent(t, renderer)) for t in texts if t.get_text().rstrip("\n")]
+    # A title keeps empty lines for the verdict below it; its own words end where these begin.
+    boxes = [
+        (text, box if not text.endswith("\n") else mpl.transforms.Bbox([[box.x0, box.y1 - 14], [box.x1, box.y1]]))
+        for text, box in boxes
+    ]
+    outside = [(t, "edge") for t, box in boxes if box.x0 < -1 or box.x1 > figure.bbox.width + 1]
+    return outside + [
+        (a, b)
+        for (a, one), (b, other) in combinations(boxes, 2)
+        if one.shrunk(0.98, 0.9).overlaps(other.shrunk(0.98, 0.9))
+    ]
+
+
+# The hash ring.
+
+
+def reach(path: Any) -> tuple[float, float]:
+    """From where to where an arc goes, as fractions of the circle clockwise from the top; its inner points are left out."""
+    x, y = path.vertices[np.hypot(*path.vertices.T) > 0.99].T
+    turns = np.unwrap(np.arctan2(x, y), period=2 * np.pi) / (2 * np.pi)
+    low = turns.min()
+    return float(low - np.floor(low + 1e-9)), float(turns.max() - np.floor(low + 1e-9))
+
+
+def standing(result: Result, at_s: float) -> list[PartitionRecord]:
+    alive = [p for p in result.table.partitions if p.born_s <= at_s and (p.retired_s is None or at_s < p.retired_s)]
+    return sorted(alive, key=lambda p: p.low)
+
+
+def test_every_partition_is_an_arc_over_its_range_coloured_by_its_load() -> None:
+    result = run_of("flash-sale")
+    for at_s in (700.0, 1800.0):
+        panel = plots.draw_ring(result, axes(), at_s=at_s)
+        arcs = collection(panel, "load")
+        drawn = sorted((*reach(path), load) for path, load in zip(arcs.get_paths(), arcs.get_array(), strict=True))
+        alive = standing(result, at_s)
+        assert len(drawn) == len(alive)
+        period = int(at_s // 60)
+        for (low, high, load), partition in zip(drawn, alive, strict=True):
+            assert (low, high) == pytest.approx(
+                (partition.low.hash / HASH_SPACE, partition.high.hash / HASH_SPACE), abs=1e-6
+            )
+            lived = min((period + 1) * 60, partition.retired_s or 3600) - max(period * 60, partition.born_s)
+            served = result.table.lanes[WRITE].consumed_by_partition.rows[partition.number, period]
+            assert load == pytest.approx(served / lived / 1000)
+    assert len(standing(result, 700)) == 4 < len(standing(result, 1800))
+
+
+def test_without_a_time_the_ring_shows_the_end_and_the_load_of_each_partitions_life() -> None:
+    result = run_of("collection")
+    panel = plots.draw_ring(result, axes())
+    arcs = collection(panel, "load")
+    lane = result.table.lanes[WRITE]
+    expected = {
+        p.number: lane.consumed_by_partition.of(len(result.table.partitions))[p.number].sum() / (1800 - p.born_s) / 1000
+        for p in standing(result, 1800)
+    }
+    assert sorted(arcs.get_array()) == pytest.approx(sorted(expected.values()))
+    assert "7 partitions" in [text.get_text() for text in panel.texts]
+
+
+def test_the_partition_that_refuses_has_the_colour_of_throttling_and_a_hatch() -> None:
+    result = run_of("one-item")
+    panel = plots.draw_ring(result, axes())
+    hot = collection(panel, "throttled")
+    assert to_rgb(hot.get_facecolor()[0][:3]) == to_rgb(base.THROTTLED_COLOUR)
+    (path,) = hot.get_paths()
+    low, high = reach(path)
+    assert low <= position_of("STATS#global") / HASH_SPACE < high
+    assert high - low == pytest.approx(0.25)
+    assert [c.get_hatch() for c in panel.collections if c.get_hatch()] == [base.HATCH]
+    assert legend(panel) == ["throttled", "hot key"]
+
+
+def test_keys_are_dots_where_their_hashes_lie_as_large_as_their_shares() -> None:
+    result = weighted(("alice", "bob", "carol"))
+    panel = plots.draw_ring(result, axes())
+    (dots,) = [c for c in panel.collections if isinstance(c, PathCollection)]
+    x, y = np.asarray(dots.get_offsets()).T
+    at = (np.arctan2(x, y) / (2 * np.pi)) % 1
+    assert at == pytest.approx([position_of(key) / HASH_SPACE for key in ("alice", "bob", "carol")])
+    assert np.hypot(x, y) == pytest.approx(0.9)
+    areas = np.asarray(dots.get_sizes())
+    assert areas[0] / areas[1] == pytest.approx(2, rel=0.01)
+    said = [text.get_text() for text in panel.texts]
+    assert [s for s in said if s.startswith(("alice", "bob", "carol"))]
+    assert "alice  57 %" in said
+    assert "bob  29 %" in said
+
+
+def test_shards_of_one_key_have_a_marker_of_their_own_and_count_as_one() -> None:
+    result = on_demand(10)
+    panel = plots.draw_ring(result, axes(), keys=1)
+    (dots,) = [c for c in panel.collections if isinstance(c, PathCollection)]
+    assert len(dots.get_offsets()) == 10
+    assert legend(panel)[-1] == "S#…: 10 keys"
+    assert "S#7  10 %" in [text.get_text() for text in panel.texts]
+    mixed = plots.draw_ring(weighted(("lone", "S#1", "S#2", "T#1", "T#2")), axes())
+    markers = [c.get_paths()[0].vertices.round(6).tobytes() for c in mixed.collections if isinstance(c, PathCollection)]
+    assert len(set(markers)) == len(markers) == 3
+    assert legend(mixed)[-3:] == ["hot key", "S#…: 2 keys", "T#…: 2 keys"]
+    assert not [c for c in plots.draw_ring(result, axes(), keys=0).collections if isinstance(c, PathCollection)]
+
+
+def test_keys_that_nobody_would_call_hot_are_no_dots() -> None:
+    panel = plots.draw_ring(on_demand(0, duration=60), axes())
+    assert not [c for c in panel.collections if isinstance(c, PathCollection)]
+
+
+@pytest.mark.parametrize("size", [SMALL, NOTEBOOK])
+def test_names_round_the_ring_do_not_overlap(size: tuple[float, float]) -> None:
+    for result in (on_demand(32, partitions=24), run_of("ten-suffixes"), run_of("collection")):
+        panel = plots.draw_ring(result, axes(size))
+        figure = panel.figure
+        assert isinstance(figure, Figure)
+        assert overlaps(figure) == []
+
+
+def test_one_partition_and_five_hundred_and_thousands_are_a_ring() -> None:
+    (path,) = collection(plots.draw_ring(weighted(("alice", "bob", "carol")), axes()), "load").get_paths()
+    x, y = path.vertices.T
+    assert (x.min(), x.max(), y.min(), y.max()) == pytest.approx((-1, 1, -1, 1), abs=1e-3)
+    many = collection(plots.draw_ring(on_demand(1, partitions=500, duration=60), axes()), "load")
+    assert len(many.get_paths()) == 500
+    thousands = plots.draw_ring(on_demand(1, partitions=3000, duration=60), axes())
+    assert len(collection(thousands, "load").get_paths()) == 720
+    (hot,) = collection(thousands, "throttled").get_paths()
+    assert np.mean(reach(hot)) == pytest.approx(position_of("S#0") / HASH_SPACE, abs=1 / 720)
+
+
+def test_partitions_inside_an_item_collection_are_slivers_that_can_be_seen() -> None:
+    result = run_of("collection")
+    inside = [p for p in standing(result, 1800) if p.low.hash == p.high.hash]
+    assert inside
+    arcs = collection(plots.draw_ring(result, axes()), "load")
+    widths = [high - low for low, high in map(reach, arcs.get_paths())]
+    assert sum(0.003 < width < 0.004 for width in widths) == len(inside)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"resource": "index/none"}, "resource 'index/none' is none of this run's: table"),
+        ({"at_s": -1.0}, "at_s is a second of the run, 0 to 180, not -1.0"),
+        ({"at_s": 181.0}, "0 to 180, not 181.0"),
+        ({"keys": -1}, "keys is a number from 0, not -1"),
+    ],
+)
+def test_a_ring_that_cannot_be_drawn_says_why(more: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says.replace("(", r"\(")):
+        plots.draw_ring(on_demand(10), axes(), **more)
+
+
+def test_labels_are_spread_as_little_as_may_be() -> None:
+    assert spread_out(np.array([0.0, 0.0, 0.0]), 1, -9, 9).tolist() == [-1, 0, 1]
+    assert spread_out(np.array([-5.0, 0.0, 0.2, 5.0]), 1, -9, 9) == pytest.approx([-5, -0.4, 0.6, 5])
+    assert spread_out(np.array([8.9, 9.0]), 1, -9, 9).tolist() == [8, 9]
+    assert spread_out(np.array([]), 1, -9, 9).tolist() == []
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
+def test_spread_labels_keep_their_order_their_distance_and_their_bounds(places: list[float]) -> None:
+    spread = spread_out(np.array(sorted(places)), 0.1, -1.2, 1.2)
+    assert (np.diff(spread) >= 0.1 - 1e-9).all()
+    assert spread[0] >= -1.2 - 1e-9
+    assert spread[-1] <= 1.2 + 1e-9
+
+
+# Bucket levels.
+
+
+def test_a_burst_bucket_runs_dry_when_arithmetic_says_so() -> None:
+    """150 units/s and 300 s of them to begin with: 45,000. Under 200 it loses 50 a second, and is empty at 900 s."""
+    panel = plots.draw_levels(run_of("burst"), axes())
+    minutes, tokens = line(panel, "in the bucket")
+    assert minutes.tolist() == list(range(31))
+    assert tokens == pytest.approx(np.maximum(0, 45_000 - 50 * 60 * minutes), abs=200)
+    assert line(panel, "depth")[1].tolist() == [45_000, 45_000]
+    dry = collection(panel, "throttled")
+    ((begin, _), (end, _)) = dry.get_datalim(panel.transData).get_points()
+    assert (begin, end) == pytest.approx((15, 30), abs=0.05)
+    assert to_rgb(dry.get_facecolor()[0][:3]) == to_rgb(base.THROTTLED_COLOUR)
+    assert legend(panel) == ["in the bucket", "depth", "throttled"]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("time (minutes)", "write units in the bucket")
+    assert panel.get_title(loc="left") == "Writes: burst bucket"
+    (right,) = panel.child_axes
+    assert right.get_ylabel() == "seconds of 150 units/s"
+    figure = panel.figure
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    assert np.array(right.get_ylim()) * 150 == pytest.approx(panel.get_ylim())
+
+
+def test_parts_of_a_divided_rate_are_lines_by_partition() -> None:
+    result = run_of("divided-static")
+    panel = plots.draw_levels(result, axes(), dimension="read")
+    for number in range(3):
+        minutes, tokens = line(panel, f"partition {number}")
+        at_s, recorded, depth = result.table.lanes[READ].level_of(Limit.PROVISIONED, number)
+        assert minutes * 60 == pytest.approx(at_s)
+        assert tokens.tolist() == recorded.tolist()
+        assert depth == pytest.approx(10_000, abs=0.01)
+    styles = [str(one.get_linestyle()) for one in panel.lines]
+    assert len(set(styles)) == len(styles) == 4
+    # Partition 0 takes 80 of its 33 and refuses all along; the others never do, and have no bar of dry spells.
+    assert "throttled" in legend(panel)
+    calm = plots.draw_levels(result, axes(), dimension=READ, partitions=[2, 1])
+    assert legend(calm) == ["partition 2", "partition 1", "depth"]
+    assert calm.get_ylim()[0] == 0
+
+
+def test_on_demand_the_buckets_that_refused_most_are_drawn() -> None:
+    panel = plots.draw_levels(run_of("one-item"), axes())
+    assert [one for one in legend(panel) if one.startswith("partition")] == [f"partition {k}" for k in range(4)]
+    assert line(panel, "partition 2")[1][1:].max() < 30
+    assert line(panel, "partition 1")[1].min() == 1000
+    many = plots.draw_levels(on_demand(1, partitions=500, duration=60), axes())
+    shown = [one for one in legend(many) if one.startswith("partition")]
+    assert len(shown) == 4
+    one = plots.draw_levels(on_demand(1, partitions=1, duration=60), axes())
+    assert legend(one) == ["partition 0", "depth", "throttled"]
+
+
+def test_a_bucket_lives_as_long_as_its_partition() -> None:
+    result = run_of("flash-sale")
+    split = result.table.splits[0]
+    panel = plots.draw_levels(result, axes(), partitions=[split.partition, *split.halves])
+    assert line(panel, f"partition {split.partition}")[0].max() * 60 == pytest.approx(split.at_s, abs=60)
+    for half in split.halves:
+        assert line(panel, f"partition {half}")[0].min() * 60 == pytest.approx(split.at_s, abs=60)
+
+
+def test_a_depth_that_changes_is_drawn_as_it_changes_and_has_no_seconds_beside_it() -> None:
+    result = run_of("auto-scaled")
+    panel = plots.draw_levels(result, axes())
+    assert line(panel, "depth")[1].tolist() == result.table.lanes[WRITE].level_of(Limit.PROVISIONED)[2].tolist()
+    assert len(set(line(panel, "depth")[1])) == 3
+    assert not panel.child_axes
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "says"),
+    [
+        ("burst", {"dimension": "writes"}, 'dimension \'writes\' must be "read" or "write"'),
+        ("burst", {"resource": "index/x"}, "resource 'index/x' is none of this run's"),
+        (
+            "burst",
+            {"limit": "AccountLimitExceeded"},
+            "limit 'AccountLimitExceeded' has no bucket here; there are: KeyRange",
+        ),
+        ("burst", {"partitions": [0]}, "has one bucket for all of them"),
+        ("one-item", {"partitions": [9]}, "partition 9: there are 0 to 3"),
+        ("one-item", {"partitions": []}, "partitions must name at least one"),
+        ("thousand", {"partitions": [999]}, "partition 999: its bucket was not looked at"),
+    ],
+)
+def test_levels_that_cannot_be_drawn_say_why(name: str, more: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        plots.draw_levels(run_of(name), axes(), **more)
+
+
+@pytest.mark.parametrize("size", [SMALL, NOTEBOOK])
+@pytest.mark.parametrize("name", ["burst", "flash-sale"])
+def test_no_words_overlap_in_pictures_of_levels(name: str, size: tuple[float, float]) -> None:
+    panel = plots.draw_levels(run_of(name), axes(size))
+    figure = panel.figure
+    assert isinstance(figure, Figure)
+    assert overlaps(figure) == []
+
+
+# Shards.
+
+
+def chance_of(shards: int, partitions: int, offered: float, ceiling: float) -> float:
+    """The mean over all ways in which shards can fall into partitions, one by one."""
+    ways = [np.bincount(way, minlength=partitions) for way in product(range(partitions), repeat=shards)]
+    return float(np.mean([np.minimum(ceiling, held * offered / shards).sum() for held in ways]))
+
+
+def test_the_law_of_balls_into_bins_is_that_of_counting_all_ways() -> None:
+    for shards, partitions in ((1, 3), (2, 3), (5, 3), (6, 2), (3, 1), (4, 4)):
+        for offered in (500.0, 2500.0, 9000.0):
+            (law,) = expected_per_s([shards], partitions, np.array([offered]), 1000.0)
+            assert law == pytest.approx(chance_of(shards, partitions, offered, 1000.0))
+    # As long as each shard alone fills a partition: the ceiling times the partitions that have any shard.
+    for shards in (1, 4, 10):
+        (law,) = expected_per_s([shards], 10, np.array([10_000.0]), 1000.0)
+        assert law == pytest.approx(1000 * 10 * (1 - 0.9**shards))
+    assert expected_per_s([5000], 10, np.array([9000.0]), 1000.0)[0] == pytest.approx(9000, rel=0.001)
+
+
+def test_shards_are_drawn_as_measured_between_ideal_and_law() -> None:
+    runs = {n: on_demand(n, rate=9000, partitions=10) for n in (1, 4, 10)}
+    panel = plots.draw_shards(runs, axes(), partitions=10)
+    counts, consumed = line(panel, "consumed")
+    assert counts.tolist() == [1, 4, 10]
+    totals = [float(result.table.lanes[WRITE].consumed_units.sum()) / 180 for result in runs.values()]
+    assert consumed == pytest.approx(totals)
+    held = [len({position_of(f"S#{k}") * 10 // HASH_SPACE for k in range(n)}) for n in (1, 4)]
+    assert consumed[:2] == pytest.approx(np.array(held) * 1000, rel=0.01)
+    assert line(panel, "offered")[1] == pytest.approx(9000)
+    assert line(panel, "ceiling of all partitions")[1] == pytest.approx(10_000)
+    x, y = line(panel, "1,000 for each shard")
+    assert y == pytest.approx(np.minimum(x * 1000, 9000))
+    x, y = line(panel, "expected in 10 equal partitions")
+    assert x.tolist() == list(range(1, 11))
+    assert y[:9] == pytest.approx(10_000 * (1 - 0.9 ** x[:9]))
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("shards", "write units/s")
+    assert "1,000 for each shard" not in legend(plots.draw_shards(runs, axes(), ideal=False))
+
+
+def test_several_runs_of_one_count_are_a_mean_in_a_band() -> None:
+    several = [on_demand(4, rate=9000, partitions=10, prefix=prefix) for prefix in "SAC"]
+    panel = plots.draw_shards({1: on_demand(1, rate=9000, partitions=10), 4: several}, axes())
+    found = [float(r.table.lanes[WRITE].consumed_units.sum()) / 180 for r in several]
+    assert len({round(rate, -2) for rate in found}) > 1
+    assert line(panel, "consumed")[1][1] == pytest.approx(np.mean(found))
+    band = collection(panel, "least to most")
+    assert isinstance(band, PolyCollection)
+    heights = band.get_paths()[0].vertices
+    assert sorted({round(y) for x, y in heights if x == 4}) == sorted({round(min(found)), round(max(found))})
+
+
+def test_a_span_of_time_is_taken_where_one_is_asked_for() -> None:
+    result = run_of("flash-sale")
+    panel = plots.draw_shards({1: result}, axes(), between=(600, 900))
+    lane = result.table.lanes[WRITE]
+    assert line(panel, "consumed")[1][0] == pytest.approx(lane.consumed_units[600:900].sum() / 300)
+    assert line(panel, "ceiling of all partitions")[1][0] == 4000
+    whole = plots.draw_shards({1: result}, axes())
+    counts = [*result.table.partition_counts, (3600.0, 0)]
+    mean = sum(count * (later - at_s) for (at_s, count), (later, _) in pairwise(counts)) / 3600
+    assert line(whole, "ceiling of all partitions")[1][0] == pytest.approx(1000 * mean)
+
+
+def test_many_shards_are_on_a_scale_of_doublings() -> None:
+    result = on_demand(10)
+    wide = plots.draw_shards(dict.fromkeys((1, 2, 4, 8, 16, 32), result), axes(SMALL))
+    assert wide.get_xscale() == "log"
+    figure = wide.figure
+    assert isinstance(figure, Figure)
+    assert overlaps(figure) == []
+    assert plots.draw_shards({1: result, 10: result}, axes()).get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("runs", "more", "says"),
+    [
+        ({}, {}, "runs is empty"),
+        ({0: 10}, {}, "runs: 0 is no number of shards"),
+        ({1.5: 10}, {}, "runs: 1.5 is no number of shards"),
+        ({1: None}, {}, "runs: 1 shards have no run"),
+        ({1: 10}, {"between": (10, 10)}, "between"),
+        ({1: 10}, {"between": (0, 181)}, "0 <= from < to <= 180"),
+        ({1: 10}, {"between": (0.2, 0.7)}, "no tick of 1 s begins in that time"),
+        ({1: 10}, {"partitions": 0}, "partitions is a number from 1, not 0"),
+        ({1: 10}, {"dimension": "both"}, "dimension 'both'"),
+    ],
+)
+def test_shards_that_cannot_be_drawn_say_why(runs: dict[Any, Any], more: dict[str, Any], says: str) -> None:
+    given_runs = {count: [] if keys is None else on_demand(keys) for count, keys in runs.items()}
+    with pytest.raises(ValueError, match=says):
+        plots.draw_shards(given_runs, axes(), **more)
+
+
+# Comparisons.
+
+
+@cache
+def compared(count: int) -> sim.Comparison:
+    names = ["burst", "one-item", "burst-suffices", "divided-static", "calm", "collection", "failures"]
+    return sim.compare({name: run_of(name) for name in names[:count]})
+
+
+def test_bars_are_the_shares_of_attempts_served_and_throttled() -> None:
+    comparison = compared(3)
+    panel = plots.draw_comparison(comparison, axes())
+    served, throttled = panel.containers
+    for bar, rest, variant in zip(served, throttled, comparison.variants, strict=True):
+        share = variant.result.throttled_fraction
+        assert (bar.get_x(), bar.get_width()) == pytest.approx((0, 1 - share))
+        assert (rest.get_x(), rest.get_width()) == pytest.approx((1 - share, share))
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == ["burst", "one-item", "burst-\nsuffices"]
+    heights = [bar.get_y() for bar in served]
+    low, high = panel.get_ylim()
+    assert heights == sorted(heights, reverse=bool(low < high)), "the first is on top"
+    said = [text.get_text() for text in panel.texts]
+    assert said[0] == "12 % throttled\n\\$72.14 a month"
+    assert said[2].startswith("0 % throttled, cheapest\n")
+    assert [text.get_fontweight() for text in panel.texts] == ["normal", "normal", "bold"]
+    assert legend(panel) == ["served", "throttled"]
+    assert panel.get_xlabel() == "share of attempts"
+
+
+def test_a_run_without_traffic_has_no_bar() -> None:
+    panel = plots.draw_comparison(sim.compare({"nobody": run_of("nobody"), "burst": run_of("burst")}), axes())
+    assert next(iter(panel.containers[0])).get_width() == 0
+    assert panel.texts[0].get_text().startswith("no traffic")
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_small_multiples_have_the_same_scales_one_legend_and_a_verdict_each(count: int) -> None:
+    comparison = compared(count)
+    figure = comparison.plot()
+    assert len(figure.legends) == 1
+    assert [panel for panel in figure.axes if panel.get_legend() is not None] == []
+    maps = [panel for panel in figure.axes if panel.get_title(loc="left").startswith("Partitions")]
+    rates = [panel for panel in figure.axes if panel.get_title(loc="left").endswith("\n")]
+    assert len(maps) == len(comparison.variants)
+    kinds = 2 if count == 4 else 1  # the fourth run throttles reads, which are then shown of all
+    assert len(figure.axes) == (kinds + 1) * count + 1
+    for variant, panel in zip(comparison.variants, rates, strict=True):
+        best = " ✓" if variant is comparison.cheapest else ""
+        assert panel.get_title(loc="left").strip() == variant.title + best
+        said = " ".join(panel.texts[-1 - ("out of view" in panel.texts[-1].get_text())].get_text().split()).lower()
+        assert said in {verdict(variant.result).lower()}
+    assert len({panel.images[0].norm.vmax for panel in maps}) == 1
+    by_label: dict[str, set[tuple[float, float]]] = {}
+    for place, panel in enumerate(figure.axes[: (kinds + 1) * count]):
+        columns = 2
+        row = place // columns % (kinds + 1)
+        if row < kinds:
+            by_label.setdefault(str(row), set()).add(panel.get_ylim())
+    assert [len(limits) for limits in by_label.values()] == [1] * kinds
+    assert {"consumed", "throttled", "offered", "capacity"} <= {
+        text.get_text() for text in figure.legends[0].get_texts()
+    }
+
+
+def test_the_colours_of_loads_mean_the_same_in_all_maps() -> None:
+    figure = compared(2).plot()
+    maps = [panel for panel in figure.axes if panel.get_title(loc="left").startswith("Partitions")]
+    assert {(panel.images[0].norm.vmin, panel.images[0].norm.vmax) for panel in maps} == {(0.0, 1.0)}
+    alone = plots.draw_partitions(run_of("burst"), axes())
+    assert alone.images[0].norm.vmax == pytest.approx(0.5)
+
+
+def test_six_runs_stand_in_two_rows_and_no_words_overlap() -> None:
+    figure = plots.plot_comparison(compared(6))
+    assert figure.get_figwidth() == 10
+    lefts = sorted({round(panel.get_position().x0, 1) for panel in figure.axes[:6]})
+    assert len(lefts) == 3
+    assert overlaps(figure) == []
+
+
+def test_capacity_out_of_view_is_told() -> None:
+    def told(**runs: Result) -> list[str]:
+        figure = plots.plot_comparison(sim.compare(runs))
+        said = [text.get_text() for panel in figure.axes for text in panel.texts]
+        return [text for text in said if "out of view" in text]
+
+    # 60 writes/s of 500 and 1,500 of 4,000: on the scale of both, 500 is in view.
+    assert told(idle=run_of("mostly-idle"), hot=run_of("one-item")) == ["capacity 4,000/s, out of view"]
+    assert told(idle=run_of("mostly-idle")) == ["capacity 500/s, out of view"]
+
+
+def test_a_comparison_is_saved_whole_and_the_same_each_time(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{k}.svg" for k in range(2)]
+    for path in paths:
+        plots.save_comparison(compared(2), path)
+    first, second = (path.read_bytes() for path in paths)
+    assert first.startswith(b"<?xml")
+    assert first == second
+
+
+# All of them.
+
+
+def test_hostile_names_are_drawn_as_they_are(tmp_path: Path) -> None:
+    result = weighted(tuple(HOSTILE))
+    for k, size in enumerate((SMALL, NOTEBOOK)):
+        figure = Figure(figsize=size, layout="constrained")
+        ring, levels = figure.subplots(1, 2)
+        plots.draw_ring(result, ring, keys=20)
+        plots.draw_levels(result, levels)
+        said = [text.get_text() for text in ring.texts]
+        assert len([text for text in said if text.endswith(" %")]) == len(HOSTILE)
+        assert any(r"\$x" in text for text in said)
+        assert not any("\n" in text for text in said)
+        base.with_canvas(figure)
+        save_figure(lambda figure=figure: figure, tmp_path / f"{k}.png")
+    comparison = sim.compare(dict.fromkeys(HOSTILE, result))
+    figure = Figure(figsize=NOTEBOOK)
+    plots.draw_comparison(comparison, base.with_canvas(figure).subplots())
+    save_figure(lambda: figure, tmp_path / "bars.png")
+    plots.save_comparison(sim.compare(dict.fromkeys(HOSTILE[:3], result)), tmp_path / "all.png")
+
+
+def lightness(colour: str | Sequence[float]) -> float:
+    """CIE L* of a colour, 0 to 100: what is left of it in print without colour."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
+    return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def test_areas_side_by_side_differ_in_lightness_or_by_a_hatch() -> None:
+    assert lightness("white") == pytest.approx(100)
+    assert lightness("#777777") == pytest.approx(50, abs=0.5)
+    beside = [
+        (base.CONSUMED_COLOUR, base.THROTTLED_COLOUR),  # rates, bars
+        (base.CONSUMED_COLOUR, "white"),
+        (base.THROTTLED_COLOUR, base.SLIGHTLY_THROTTLED_COLOUR),  # map, ring
+        (base.THROTTLED_COLOUR, base.THROTTLED_HATCH_COLOUR),  # the hatch on its ground
+        (base.SLIGHTLY_THROTTLED_COLOUR, base.THROTTLED_COLOUR),
+        (base.KEY_COLOUR, base.THROTTLED_COLOUR),
+        (base.KEY_COLOUR, "black"),
+        (base.LEVEL_COLOUR, "white"),
+        (base.ALARM_COLOUR, "white"),
+        (base.CAPACITY_COLOUR, base.CONSUMED_COLOUR),
+    ]
+    for one, other in beside:
+        assert abs(lightness(one) - lightness(other)) >= 12, (one, other)
+    # Loads go through all lightnesses, so what is laid over them has a hatch: two that differ.
+    panel = plots.draw_partitions(run_of("one-item"), axes())
+    assert [patch.get_hatch() for patch in panel.patches] == [base.HATCH]
+    assert base.HATCH != base.WIDE_HATCH
+    both = plots.draw_partitions(run_of("ten-suffixes"), axes())
+    assert {patch.get_hatch() for patch in both.patches} == {base.HATCH, base.WIDE_HATCH}
+    drawn = both.get_legend()
+    assert drawn is not None
+    assert [patch.get_hatch() for patch in drawn.get_patches()][:2] == [base.HATCH, base.WIDE_HATCH]
+
+
+def test_the_hatch_covers_what_is_throttled_and_nothing_else() -> None:
+    panel = plots.draw_partitions(run_of("one-item"), axes())
+    (hatch,) = panel.patches
+    extent = hatch.get_path().get_extents()
+    assert (extent.x0, extent.x1, extent.y0, extent.y1) == pytest.approx((0, 30, 2, 3))
+
+
+def test_a_hot_partition_among_thousands_is_seen() -> None:
+    result = run_of("thousand")
+    panel = plots.draw_partitions(result, axes(SMALL))
+    image = np.ma.filled(np.ma.asarray(panel.images[1].get_array()), 0)
+    rows = len(image)
+    assert rows <= panel.get_window_extent().height
+    hot = position_of("USER#0") / HASH_SPACE
+    assert image[int(hot * rows)].all()
+
+
+def test_reads_and_writes_are_taken_by_their_words_in_every_picture() -> None:
+    by_word, by_member = (plots.draw_rates(run_of("divided-static"), d, axes()) for d in ("read", READ))
+    assert by_word.get_title(loc="left") == by_member.get_title(loc="left") == "Reads"
+    assert [p.get_label() for p in by_word.patches] == [p.get_label() for p in by_member.patches]
+    with pytest.raises(ValueError, match="dimension 'reads'"):
+        plots.draw_rates(run_of("divided-static"), "reads", axes())
+    with pytest.raises(ValueError, match="resource 'x'"):
+        plots.draw_partitions(run_of("divided-static"), axes(), resource="x")
+
+
+def test_each_function_returns_the_axes_that_it_was_given() -> None:
+    panel = axes()
+    assert plots.draw_ring(on_demand(10), panel) is panel
+    assert [type(c) for c in panel.collections if isinstance(c, LineCollection)] == []
+    assert isinstance(panel.collections[0], PatchCollection)
+    for draw in (plots.draw_levels, plots.draw_partitions):
+        panel = axes()
+        assert draw(on_demand(10), panel) is panel
+    panel = axes()
+    assert plots.draw_comparison(compared(2), panel) is panel
