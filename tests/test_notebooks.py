@@ -142,7 +142,7 @@ def test_lessons_are_found_in_their_order(tmp_path: Path) -> None:
 def test_a_lesson_runs_apart_and_becomes_a_page_that_needs_nothing(tmp_path: Path) -> None:
     cells = (
         *GOOD,
-        code("result"),
+        code("sim.explore(scenario)"),
         code("from pathlib import Path\nPath('left.txt').touch()\nPath('beside.csv').read_text()"),
         code("raise RuntimeError('left out of the thin pass')", tags=["slow"]),
     )
@@ -156,6 +156,7 @@ def test_a_lesson_runs_apart_and_becomes_a_page_that_needs_nothing(tmp_path: Pat
     html = page(done.notebook, "One key")
     assert "<title>One key</title>" in html
     assert "of all attempts throttled" in html
+    assert 'src="data:image/png;base64,' in html  # the sliders' picture: a page has no kernel
     assert "<script" not in html
     assert not any(f'{where}="http' in html for where in ("src", "href"))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sim.explore.controls import MODE, Controls, Position, Range, controls_of
 from sim.explore.picture import panels_of, picture
-from sim.explore.words import headline, position_words, sentences, static_html, verdict_html
+from sim.explore.words import headline, headline_html, picture_html, position_words, sentences, sentences_html
 from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
 from sim.run import run
@@ -99,7 +101,7 @@ class Explorer:
     ----------
     controls : the scenario and its sliders.
     position : where the sliders stand, by name.
-    scenario, result : of the last position that was simulated.
+    result : of the last position that was simulated.
     error : why the present position could not be simulated; "" if it could.
     seconds : that the last update took, from the move to the picture.
     picture : the picture, as PNG.
@@ -109,8 +111,9 @@ class Explorer:
         self, scenario: Scenario, *, starts: Position | None = None, ranges: Mapping[str, Range] | None = None
     ) -> None:
         began = time.perf_counter()
-        self.scenario = scenario
         self.result: Result = run(scenario)
+        # JupyterLab may hand a slider's moves to another thread than the one that runs cells: one update at a time.
+        self._one_at_a_time = Lock()
         self._is_fluent = time.perf_counter() - began < FLUENT_S
         busiest = busiest_of(self.result)
         self.controls: Controls = controls_of(scenario, busiest, ranges=ranges, starts=starts)
@@ -136,41 +139,48 @@ class Explorer:
         ValueError
             There is no such slider, or no such value on it.
         """
-        self.position = self.position | self.controls.named({**(position or {}), **named})
-        self._update()
-        if self._panel is not None:
-            self._panel.stand(self.position)
+        moved = self.controls.named({**(position or {}), **named})
+        with self._one_at_a_time:
+            self.position = self.position | moved
+            if self._panel is not None:
+                self._panel.stand(self.position)
+            self._update()
 
     def _update(self) -> None:
         """Simulate and draw the present position."""
         began = time.perf_counter()
         try:
-            scenario = self.controls.at(self.position)
-            result = run(scenario)
+            result = run(self.controls.at(self.position))
             self.picture = picture(result, self._panels)
         except ValueError as error:  # a wrong input; anything else is a fault of the program, and is not hidden
             self.error = str(error)
         else:
-            self.scenario, self.result, self.error = scenario, result, ""
+            self.result, self.error = result, ""
         self.seconds = time.perf_counter() - began
         if self._panel is not None:
-            self._panel.show(self.picture, self.verdict_html)
+            self._panel.show(self.picture, headline_html(self.result, self.error), sentences_html(self.result))
 
-    def _dragged(self, position: Position) -> None:
-        """What the widget calls. It sends its next position when this one is done, and then the newest: none queue up."""
-        if position != self.position:
-            self.position = dict(position)
-            self._update()
+    def _dragged(self) -> None:
+        """What the widget calls. A frontend sends its next move when this one is done, and then the newest: none queue up.
+
+        Where sliders are moved from two threads, whoever comes second finds either a newer position or nothing left to do.
+        """
+        assert self._panel is not None
+        with self._one_at_a_time:
+            position = self._panel.position
+            if position != self.position:
+                self.position = position
+                self._update()
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the last position that was simulated: ``sim.dump(explorer.scenario)`` is its file."""
+        return self.result.scenario
 
     @property
     def verdict(self) -> str:
         """The run in one line, and the first sentences of its explanation; or why there is none."""
         return self.error or "\n".join([" ".join(headline(self.result)), *sentences(self.result)])
-
-    @property
-    def verdict_html(self) -> str:
-        """`verdict` for a notebook."""
-        return verdict_html(self.result, self.error)
 
     @property
     def widget(self) -> Any:
@@ -182,7 +192,7 @@ class Explorer:
                 self._panel_is_missing = True
                 return None
             self._panel = Panel(self.controls, self.position, self._dragged, continuous=self._is_fluent)
-            self._panel.show(self.picture, self.verdict_html)
+            self._panel.show(self.picture, headline_html(self.result, self.error), sentences_html(self.result))
         return None if self._panel is None else self._panel.box
 
     def __repr__(self) -> str:
@@ -190,16 +200,20 @@ class Explorer:
 
     def _repr_html_(self) -> str:
         """The picture of the present position, for where there are no widgets: a saved page, or a kernel without ipywidgets."""
-        return static_html(
-            self.picture, [f"<div>{_text(position_words(self.controls, self.position))}</div>", self.verdict_html]
+        parts = (
+            f"<div>{escape(position_words(self.controls, self.position))}</div>",
+            headline_html(self.result, self.error),
+            picture_html(self.picture),
+            sentences_html(self.result),
         )
+        return "\n".join(parts)
 
     def _repr_mimebundle_(self, include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> Any:
         """Sliders, for a frontend that has them, and a picture for one that has not."""
         widget = self.widget
         data = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if widget is None:
-            data["text/html"] = f"<div><i>{_text(INSTALL)}</i></div>\n{data['text/html']}"
+            data["text/html"] = f"<div><i>{escape(INSTALL)}</i></div>\n{data['text/html']}"
             data["text/plain"] = f"{INSTALL}\n{data['text/plain']}"
             return data
         return {**widget._repr_mimebundle_(), **data}
@@ -241,9 +255,3 @@ def _users_table(
         },
         "explore",
     )
-
-
-def _text(text: str) -> str:
-    from html import escape
-
-    return escape(text)

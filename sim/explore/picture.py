@@ -16,7 +16,7 @@ Panel: TypeAlias = tuple[str, Dimension | None]
 
 DPI = 100
 WIDTH_INCHES = 9.0
-_RATES_INCHES, _PARTITIONS_INCHES = 1.4, 1.75
+_RATES_INCHES, _PARTITIONS_INCHES = 1.25, 1.65
 _ABOVE_INCHES = 0.36  # of each panel: its title and legend
 _BELOW_INCHES = 0.5  # of the last: times
 _LEFT, _RIGHT = 0.1, 0.885  # beyond: numbers and their label; the bar of colours

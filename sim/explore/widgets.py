@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import ipywidgets
@@ -12,46 +13,55 @@ from sim.explore.picture import DPI, WIDTH_INCHES
 from sim.names import Mode
 
 _WIDTH_PX = round(DPI * WIDTH_INCHES)
-_LABEL = "205px"
+_COLUMN_PX = 390  # two columns beside the file browser of a window of 1,280 pixels
+_LABEL = "170px"
 
 
 class Panel:
-    """Sliders above a picture and a verdict.
+    """Sliders above the headline, the picture and the sentences.
 
-    The picture is replaced in one widget, so that it never flickers, and the verdict stands under it: however long that is, nothing moves.
+    The picture is replaced in one widget, so that it does not flicker, and the sentences stand under it, so that it does not move.
 
     Parameters
     ----------
-    moved : called with the position after each move of a user's.
+    moved : called after each move of a user's.
     continuous : whether a move is told while the slider is dragged.
     """
 
-    def __init__(
-        self, controls: Controls, position: Position, moved: Callable[[Position], None], *, continuous: bool
-    ) -> None:
+    def __init__(self, controls: Controls, position: Position, moved: Callable[[], None], *, continuous: bool) -> None:
         self._controls = controls
         self._moved = moved
-        self._told = True
+        self._standing: int | None = None
         self._sliders = {knob.name: _slider(knob, float(position[knob.name]), continuous) for knob in controls.knobs}
-        turned: dict[str, Any] = dict(self._sliders)
+        self._turned: dict[str, Any] = dict(self._sliders)
+        cells: list[Any] = list(self._sliders.values())
         if controls.modes:
-            turned[MODE] = ipywidgets.ToggleButtons(
+            self._turned[MODE] = ipywidgets.ToggleButtons(
                 options=[str(mode) for mode in controls.modes],
                 value=position[MODE],
-                description="mode",
-                style={"description_width": _LABEL, "button_width": "100px"},
+                tooltips=["capacity that is set", "capacity that follows the traffic"],
+                style={"button_width": "108px"},
             )
-        self._turned = turned
+            # Its own description would stand in a line above.
+            label = ipywidgets.Label("mode", layout={"width": _LABEL, "justify_content": "flex-end", "display": "flex"})
+            cells.append(ipywidgets.HBox([label, self._turned[MODE]]))
         self._enable(position)
-        for widget in turned.values():
+        for widget in self._turned.values():
             widget.observe(self._on_move, "value")
-        self._picture = ipywidgets.Image(format="png", layout={"width": "100%", "max_width": f"{_WIDTH_PX}px"})
-        self._verdict = ipywidgets.HTML(layout={"width": "100%", "max_width": f"{_WIDTH_PX}px"})
-        sliders = ipywidgets.Box(
-            list(turned.values()),
-            layout={"flex_flow": "row wrap", "max_width": f"{_WIDTH_PX}px", "overflow": "visible"},
+        self._picture = ipywidgets.Image(
+            format="png", layout={"width": "calc(100% - 4px)", "max_width": f"{_WIDTH_PX}px"}
         )
-        self.box = ipywidgets.VBox([sliders, self._picture, self._verdict])
+        self._headline = ipywidgets.HTML(layout={"max_width": f"{_WIDTH_PX}px", "min_height": "30px"})
+        self._sentences = ipywidgets.HTML(layout={"max_width": f"{_WIDTH_PX}px"})
+        sliders = ipywidgets.GridBox(
+            cells,
+            layout={
+                "grid_template_columns": f"repeat(auto-fill, minmax({_COLUMN_PX}px, 1fr))",
+                "grid_gap": "0 12px",
+                "max_width": f"{_WIDTH_PX}px",
+            },
+        )
+        self.box = ipywidgets.VBox([sliders, self._headline, self._picture, self._sentences])
         self.box.add_class("ddbsim-explore")
 
     @property
@@ -61,23 +71,24 @@ class Panel:
 
     def stand(self, position: Position) -> None:
         """Put the sliders where a position is, without telling it as a move."""
-        self._told = False
+        self._standing = get_ident()
         try:
             for key, widget in self._turned.items():
                 widget.value = position[key]
         finally:
-            self._told = True
+            self._standing = None
         self._enable(position)
 
-    def show(self, picture: bytes, verdict: str) -> None:
-        """Replace picture and verdict."""
+    def show(self, picture: bytes, headline: str, sentences: str) -> None:
+        """Replace the picture and what is said of it, as HTML."""
+        self._headline.value = headline
         self._picture.value = picture
-        self._verdict.value = verdict
+        self._sentences.value = sentences
 
     def _on_move(self, _: Any) -> None:
-        if self._told:
+        if self._standing != get_ident():  # another thread's moves are a user's
             self._enable(self.position)
-            self._moved(self.position)
+            self._moved()
 
     def _enable(self, position: Position) -> None:
         """Sliders that do nothing in the present mode do not move."""
@@ -100,5 +111,5 @@ def _slider(knob: Knob, value: float, continuous: bool) -> Any:
         continuous_update=continuous,
         readout_format=",d" if knob.whole else f",.{digits}f",
         style={"description_width": _LABEL},
-        layout={"width": "440px"},
+        layout={"width": "auto"},
     )
