@@ -4,18 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test deep bench clean
+.PHONY: help demo lab lessons test deep bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    run a scenario imported from a real template: a report and a picture"
+	@echo "make lab     the lessons in JupyterLab, to read and to change"
+	@echo "make lessons run all cells of all lessons, and write them with their pictures as HTML into lessons/"
 	@echo "make test    style, types and the whole suite (quick profile)"
 	@echo "make deep    the suite with many more random examples"
 	@echo "make bench   speed and memory"
-	@echo "make clean   remove the virtual environment and what the tools leave behind"
+	@echo "make clean   remove the virtual environment, lessons/ and what the tools leave behind"
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m models.demo
+
+lab: $(VENV)/notebooks.stamp
+	$(BIN)/python -m jupyterlab notebooks
+
+lessons: $(VENV)/notebooks.stamp
+	$(BIN)/python tests/lessons.py --to lessons
 
 test: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -30,12 +38,18 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m pytest --benchmark-only tests/benchmarks
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) lessons build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
 
-# Stamps: a second call installs nothing unless pyproject.toml has changed. The test installation holds the demo's too.
+# Stamps: a second call installs nothing unless pyproject.toml has changed. The installation of the tests holds that of the notebooks,
+# and that of the notebooks the demo's.
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 	@echo "installing into $(VENV), with the tools of the tests"
 	@$(PIP) install -e '.[test]'
+	@touch $@ $(VENV)/notebooks.stamp $(VENV)/demo.stamp
+
+$(VENV)/notebooks.stamp: pyproject.toml | $(VENV)/bin/python
+	@echo "installing into $(VENV), with JupyterLab"
+	@$(PIP) install -e '.[iac,notebooks]'
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python

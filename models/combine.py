@@ -7,7 +7,8 @@ from typing import Any
 
 import sim
 from models.designs.base import FIELDS, Design, names_in
-from models.workloads.base import Need, Workload
+from models.patterns import patterns_of
+from models.workloads.base import Workload
 
 
 def scenario(
@@ -19,6 +20,8 @@ def scenario(
     **capacity: Any,
 ) -> sim.Scenario:
     """A design under a workload, as a scenario.
+
+    Indexes have the capacity of their table, and are as warm as its previous peak made it, which is not on the bill.
 
     Parameters
     ----------
@@ -32,15 +35,18 @@ def scenario(
         The two do not make a scenario together, or a setting is none.
     """
     table = design.table_keys(**(capacity or workload.capacity))
-    traffic = [pattern for need in workload.needs for pattern in _patterns(design, need)]
+    traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
+    given = {**workload.settings, **(settings or {})}
+    if design.gsi and not {"warm_read", "warm_write"} & (capacity or workload.capacity).keys():
+        # Indexes are warm because their table has been through its peak: nobody bought that.
+        given["cost"] = {"warm_bought": False, **given.get("cost", {})}
     document = {
         "format": 1,
         "title": title or f"{design.name} under {workload.name}",
         "description": f"{design.says} {workload.says}",
         "shows": [design.shows],
         "duration": workload.duration,
-        **workload.settings,
-        **(settings or {}),
+        **given,
         "fields": _fields(design, workload, table, traffic),
         "table": table,
         "traffic": traffic,
@@ -84,21 +90,6 @@ def _by_name(designs: list[Design]) -> dict[str, Design]:
     if twice:
         raise ValueError(f"two designs are called {twice[0]}: give labels, {{label: design, ...}}")
     return dict(zip(names, designs, strict=True))
-
-
-def _patterns(design: Design, need: Need) -> list[dict[str, Any]]:
-    """The patterns of the scenario that one need of the application becomes under a design."""
-    if need.role is None:
-        return [{"name": need.name, "item_bytes": design.item_bytes, **need.keys}]
-    first, *rest = design.access(need.role)
-    patterns = [{"name": need.name, "item_bytes": design.item_bytes, **first, **need.keys}]
-    for number, access in enumerate(rest, start=2):
-        own = {key: value for key, value in access.items() if key not in ("per", "delay")}
-        follows = {"traffic": need.name, **{key: access[key] for key in ("per", "delay") if key in access}}
-        patterns.append(
-            {"name": f"{need.name} ({number})", "item_bytes": patterns[0]["item_bytes"], **own, "follows": follows}
-        )
-    return patterns
 
 
 def _fields(

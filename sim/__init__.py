@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sim.catalogue import Collection, Listed
 from sim.errors import InputError, Problem, ScenarioError
+from sim.explore import explore
 from sim.results.comparison import Comparison, compare
 from sim.results.result import Result
 from sim.run import run
@@ -28,7 +29,9 @@ __all__ = [
     "Traffic",
     "compare",
     "dump",
+    "explore",
     "from_dict",
+    "import_file",
     "json_schema",
     "load",
     "loads",
@@ -38,10 +41,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """`plots` brings matplotlib, and is imported when it is first asked for."""
-    if name == "plots":
-        import importlib
+# What brings matplotlib or parsers is imported when it is first asked for.
+_LATE = {"plots": ("sim.plots", None), "import_file": ("sim.importers", "import_file")}
 
-        return importlib.import_module("sim.plots")
-    raise AttributeError(f"module 'sim' has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'sim' has no attribute {name!r}")
+    import importlib
+
+    module, member = _LATE[name]
+    found = importlib.import_module(module)
+    globals()[name] = found if member is None else getattr(found, member)
+    return globals()[name]

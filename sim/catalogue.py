@@ -144,4 +144,4 @@ def _found(kind: Kind, name: str) -> tuple[Collection, Listed]:
         message = f"is shown by several {kind}s; name one"
         raise ScenarioError([Problem(source=name, path="", message=message, hint=", ".join(shown_by))])
     hint = choices(name, names) if names else f"no installed package offers {kind}s"
-    raise ScenarioError([Problem(source=name, path="", message=f"there is no {kind} of this name", hint=hint)])
+    raise ScenarioError([Problem(source=name, path="", message=f"no {kind} of this name", hint=hint)])

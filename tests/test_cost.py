@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.guide_prices import GUIDE
 
 from sim.errors import InputError
 from sim.limits import GB_BYTES
@@ -507,20 +508,6 @@ def provisioned_bill_of(table_class: TableClass, without_reserved: bool = False)
 
 
 # Price sheets.
-
-GUIDE = """
-currency = "USD"
-date = 2025-01-01
-source = "the guide's own figures"
-[standard]
-read_per_million = 0.155
-write_per_million = 0.78
-read_capacity_hour = 0.00013
-write_capacity_hour = 0.00065
-storage_gb_month = 0.25
-[dax]
-"dax.r5.large" = 0.22
-"""
 
 OWN = """
 currency = "EUR"

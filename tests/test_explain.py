@@ -9,9 +9,9 @@ import pytest
 from explained_runs import SCENARIOS, run_of
 
 import sim
-from sim.names import Declined, Limit, SplitReason
+from sim.names import Declined, Dimension, Limit, SplitReason
 from sim.results import phrases
-from sim.results.bottleneck import bottlenecks, partition_rates
+from sim.results.bottleneck import bottlenecks, partition_rates, touches
 from sim.results.explain import explain, verdict, why
 
 
@@ -432,3 +432,33 @@ def test_words_agree_with_their_number() -> None:
     assert phrases.joined(["a"]) == "a"
     assert phrases.joined(["a", "b", "c", "d"]) == "a, b, c and d"
     assert phrases.joined(list("abcdef")) == "a, b, c and 3 others"
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "hits"),
+    [
+        ({"t": {"kind": "uniform", "count": 1000}}, "TENANT#{t}", False),  # makes TENANT#0, TENANT#1, …
+        ({"t": {"kind": "choice", "weights": {"LARGE": 1, "SMALL": 1}}}, "TENANT#{t}", True),
+        ({"t": {"kind": "choice", "weights": {"MIDDLE": 1, "SMALL": 1}}}, "TENANT#{t}", False),
+        ({"t": {"kind": "clock", "format": "%Y-%m-%d"}}, "TENANT#{t}", True),  # what a clock makes is not asked
+        ({}, "TENANT#LARGE", True),
+        ({}, "TENANT#LARGER", False),
+    ],
+)
+def test_a_pattern_is_named_with_a_hot_key_only_where_its_fields_can_make_it(
+    fields: dict[str, dict[str, object]], key: str, hits: bool
+) -> None:
+    traffic = [
+        sim.Traffic(name="the large one", operation="PutItem", pk="TENANT#LARGE", rate=3000),
+        sim.Traffic(name="others", operation="PutItem", rate=500, partition=None),
+    ]
+    result = sim.run(
+        sim.Scenario(
+            duration="2m",
+            fields=fields,
+            table=sim.Table(pk=key, mode="provisioned", read_capacity=1, write_capacity=5000, partitions=1),
+            traffic=traffic,
+        )
+    )
+    assert touches(result, result.scenario.traffic[1], "table", Dimension.WRITE, "TENANT#LARGE") is hits
+    assert ("the large one and others to one item" in explain(result)[0]) is hits

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 import sim
+from sim import plots
 from sim.names import Dimension
 from sim.results.explain import verdict
 from sim.results.plots import band_places, draw_partitions, draw_rates, plot_run, save_run
@@ -371,3 +372,13 @@ def test_an_index_that_throttles_has_panels_of_its_own_and_a_mark_on_the_tables(
     assert "throttled by an index" in labels
     assert "throttled" not in labels
     assert figure.get_size_inches()[1] > 6
+
+
+def test_a_figure_shows_itself_in_a_notebook_without_pyplot() -> None:
+    figure = plots.figure(height_inches=2.5)
+    draw_rates(run_of("flash-sale"), WRITE, figure.subplots())
+    for shown in (figure, plot_run(run_of("flash-sale"))):
+        picture = shown._repr_png_()  # type: ignore[attr-defined]
+        assert picture.startswith(b"\x89PNG")
+        assert int.from_bytes(picture[16:20], "big") == 1000
+    assert plots.figure().subplots().get_figure() is not figure

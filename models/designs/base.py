@@ -1,6 +1,6 @@
 """What a key design is: where an item lies, what stands beside it, and which requests its users' needs become.
 
-A design is a value. Put under a workload it is a scenario: ``designs.bad_status().under(workloads.flash_sale())``.
+A design is a value. Put under a workload it is a scenario: ``models.scenario(designs.bad_status(), workloads.flash_sale())``.
 """
 
 from __future__ import annotations
@@ -24,20 +24,24 @@ ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
 
 Keys: TypeAlias = Mapping[str, Any]  # keys of a table, an index, a field or a pattern, as the scenario format has them
 
+LIST_ITEMS = 20  # what one page of a list shows
+
 # What the templates of designs draw from, in sensible sizes. A design may set its own, and a workload sets what it is about.
 FIELDS: Mapping[str, Keys] = MappingProxyType(
     {
         "user": {"kind": "zipf", "count": 100_000, "exponent": 0.5},
+        "group": {"kind": "zipf", "count": 1000, "exponent": 0.8},
         "tenant": {"kind": "zipf", "count": 500, "exponent": 0.8},
         "post": {"kind": "zipf", "count": 100_000, "exponent": 0.8},
         "order": {"kind": "sequence"},
         "item": {"kind": "uniform", "count": 1_000_000},
+        "amount": {"kind": "uniform", "count": 100_000},
         "status": {"kind": "choice", "weights": {"active": 0.9, "inactive": 0.1}},
         "region": {"kind": "choice", "weights": {"EU": 0.4, "US": 0.4, "APAC": 0.2}},
         "store": {"kind": "zipf", "count": 400, "exponent": 0.5},
         "date": {"kind": "clock", "format": "%Y-%m-%d"},
-        "minute": {"kind": "clock", "format": "%Y-%m-%dT%H:%M"},
         "shard": {"kind": "uniform", "count": 10},
+        "lock": {"kind": "uniform", "count": 1},
     }
 )
 
@@ -56,7 +60,8 @@ class Design:
     fields : fields of the templates where they differ from `FIELDS`.
     table : further keys of the table.
     accesses : what each role's request becomes: patterns in the keys of the scenario format (`operation`, `index`, `scatter`, …). The
-        first is the request itself; each further one follows it, once for each unless its ``per`` says otherwise.
+        first is the request itself; each further one follows it, once for each unless its ``per`` says otherwise, and has a word of its
+        own, ``called``, by which results tell it apart.
     item_bytes : size of an item, where the workload does not say.
     """
 
@@ -73,24 +78,42 @@ class Design:
     item_bytes: int = 1024
 
     def access(self, role: Role) -> Sequence[Keys]:
-        """Patterns that a request in this role becomes."""
+        """Patterns that a request in this role becomes.
+
+        Raises
+        ------
+        ValueError
+            There is no such role.
+        """
+        if role not in ROLES:
+            raise ValueError(f"role = {role!r}: must be {' or '.join(map(repr, ROLES))}")
         return self.accesses.get(role) or (_PLAIN[role],)
 
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
-        """The table as the scenario format has it, with mode and capacity."""
+        """The table as the scenario format has it, with mode and capacity.
+
+        An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, and the room for twice the
+        previous peak, which is warm throughput here, for an index has no previous peak in the format.
+        """
         keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
-        # A provisioned index has capacity of its own: the table's, where the design does not give another.
-        own = {key: value for key, value in capacity.items() if key in ("read_capacity", "write_capacity")}
+        own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}
+        for dimension in ("read", "write"):
+            peak = keys.get(f"previous_peak_{dimension}")
+            if peak is not None and 2 * peak > _ROOM_AT_START[dimension]:
+                own.setdefault(f"warm_{dimension}", 2 * peak)
         keys["gsi"] = [{**own, **index} for index in self.gsi]
         keys["lsi"] = [dict(index) for index in self.lsi]
         return {key: value for key, value in keys.items() if value not in (None, [])}
 
 
+_OF_INDEXES = ("read_capacity", "write_capacity", "max_read", "max_write", "warm_read", "warm_write", "burst_at_start")
+_ROOM_AT_START = MappingProxyType({"read": 12_000, "write": 4_000})  # units per second of a new on-demand index, F-OD-1
+
 _PLAIN: Mapping[Role, Keys] = MappingProxyType(
     {
         "write": {"operation": "PutItem"},
         "read": {"operation": "GetItem"},
-        "list": {"operation": "Query", "items": 20},
+        "list": {"operation": "Query", "items": LIST_ITEMS},
         "change": {"operation": "UpdateItem"},
     }
 )
@@ -99,3 +122,9 @@ _PLAIN: Mapping[Role, Keys] = MappingProxyType(
 def names_in(template: str | None) -> set[str]:
     """Fields that a template draws from."""
     return set() if template is None else {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def one_of_many(name: str, share: float, count: int) -> Keys:
+    """A field of ``count`` values of which one, ``name``, has this share of the traffic, and the others the same share each."""
+    rest = (1 - share) / (count - 1)
+    return {"kind": "choice", "weights": {name: share, **{str(number): rest for number in range(1, count)}}}

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from models.designs.base import Design
+from models.designs.base import LIST_ITEMS, Design, one_of_many
+from models.parameters import a_count, a_number, one_of
 
 
 def bad_status(*, active_fraction: float = 0.9) -> Design:
     """The status of an order as the partition key: two keys, and one takes nearly everything.
 
+    Orders are numbered as they come, so the newest of a status always lie at one end of its items: no split between sort keys helps. A
+    change of status is a move: one transaction that deletes here and puts there, four write units for 1 KB.
+
     Parameters
     ----------
-    active_fraction : share of the orders that are active, above 0 and below 1.
+    active_fraction : share of the orders that are active; from 0.01 to 0.99.
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
     """
-    weights = {"active": active_fraction, "inactive": 1 - active_fraction}
+    active = a_number("active_fraction", active_fraction, 0.01, 0.99)
+    move = (
+        {"operation": "DeleteItem", "pk": "STATUS#active"},
+        {"operation": "PutItem", "pk": "STATUS#inactive"},
+    )
     return Design(
         name="bad-status",
         shows="S-BAD-STATUS",
-        says="STATUS#{status} has two keys, and one of them takes all: no capacity, mode or split spreads one key's items by hash.",
+        says="STATUS#{status} has two keys, and one of them takes nearly all: however large the table, one partition carries it.",
         pk="STATUS#{status}",
         sk="ORDER#{order}",
-        fields={"status": {"kind": "choice", "weights": weights}},
-        accesses={"read": ({"operation": "GetItem"},)},
+        fields={"status": {"kind": "choice", "weights": {"active": active, "inactive": 1 - active}}},
+        accesses={
+            "list": ({"operation": "Query", "where": {"status": "active"}, "items": LIST_ITEMS},),
+            "change": ({"operation": "TransactWriteItems", "actions": move},),
+        },
     )
 
 
 def bad_date() -> Design:
-    """The day as the partition key: all of today lies in one place, which moves at midnight."""
+    """The day as the partition key: all of today lies in one place, which moves at midnight.
+
+    Whoever lists a day asks one key; whoever writes asks the same one, until midnight (UTC) brings the next.
+    """
     return Design(
         name="bad-date",
         shows="S-BAD-DATE",
@@ -35,26 +54,38 @@ def bad_date() -> Design:
     )
 
 
-def bad_viral(*, viral_share: float = 0.5, posts: int = 1000) -> Design:
+def bad_viral(*, viral_share: float = 0.5, posts: int = 1000, likes: str = "counter") -> Design:
     """A post as the partition key, of which one goes viral.
+
+    A like either counts in the post's own item, which no split divides, or is an item beside it, ``LIKE#{user}``: these a split for heat
+    does spread over partitions, minutes later, which the guides leave out.
 
     Parameters
     ----------
-    viral_share : share of the traffic that goes to the one post, above 0 and below 1.
-    posts : all posts, the viral one included.
+    viral_share : share of the traffic that goes to the one post; from 0.01 to 0.99.
+    posts : all posts, the viral one included; from 2 to 100,000.
+    likes : one of "counter", "items".
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
     """
-    rest = (1 - viral_share) / (posts - 1)
+    share = a_number("viral_share", viral_share, 0.01, 0.99)
+    count = a_count("posts", posts, 2, 100_000)
+    is_counter = one_of("likes", likes, ("counter", "items")) == "counter"
+    post = {"operation": "UpdateItem", "sk": "POST"}
     return Design(
         name="bad-viral",
         shows="S-BAD-VIRAL",
-        says="POST#{post} with one viral post: one key beyond any ceiling.",
+        says="POST#{post} with one viral post: one key beyond any ceiling, and one item that no split divides.",
         pk="POST#{post}",
         sk="LIKE#{user}",
-        fields={
-            "post": {
-                "kind": "choice",
-                "weights": {"viral": viral_share, **{str(number): rest for number in range(1, posts)}},
-            }
+        fields={"post": one_of_many("viral", share, count)},
+        accesses={
+            "write": (post if is_counter else {"operation": "PutItem"},),
+            "read": ({"operation": "GetItem", "sk": "POST"},),
+            "change": (post,),
         },
     )
 
@@ -64,20 +95,20 @@ def bad_tenant(*, largest_share: float = 0.8, tenants: int = 100) -> Design:
 
     Parameters
     ----------
-    largest_share : share of the traffic of the one tenant, above 0 and below 1.
-    tenants : all tenants, the large one included.
+    largest_share : share of the traffic of the one tenant; from 0.01 to 0.99.
+    tenants : all tenants, the large one included; from 2 to 100,000.
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
     """
-    rest = (1 - largest_share) / (tenants - 1)
+    share = a_number("largest_share", largest_share, 0.01, 0.99)
     return Design(
         name="bad-tenant",
         shows="S-BAD-TENANT",
-        says="TENANT#{tenant} with one tenant of 80 %: always the same hot place.",
+        says="TENANT#{tenant} with one tenant that is most of the business: always the same hot place.",
         pk="TENANT#{tenant}",
         sk="ORDER#{order}",
-        fields={
-            "tenant": {
-                "kind": "choice",
-                "weights": {"large": largest_share, **{str(number): rest for number in range(1, tenants)}},
-            }
-        },
+        fields={"tenant": one_of_many("large", share, a_count("tenants", tenants, 2, 100_000))},
     )

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from models.designs.base import Keys, Role
 
+# Of what comes, a table's previous peak: designs may take two or three units where another takes one, and twice the peak is there at once.
+ROOM = 2.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
@@ -16,12 +19,17 @@ class Need:
     ----------
     name : label of the pattern in results.
     role : what is asked for; the design says which requests that becomes. None: ``keys`` say it all, whatever the design.
-    keys : of the pattern, in the scenario format: its rate, sizes, window, client; they go over what the design has.
+    keys : of the pattern, in the scenario format: its rate, sizes, window, client. They go over what the design has, each where it means
+        something: a rate for the request itself, `consistent` for reads (not of a global index, which has no consistent ones),
+        `condition_fails` for writes, sizes for all items but those of a kind of their own.
+    batch : items of one request: puts and gets become batches of so many; what no batch takes, an update or a transaction, comes as many
+        times instead.
     """
 
     name: str
     role: Role | None = None
     keys: Keys = field(default_factory=dict)
+    batch: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,12 +19,13 @@ from sim.limits import BURST_WINDOW_S, CEILING_PER_S
 from sim.names import PAGED_OPERATIONS, TABLE, Declined, Dimension, Limit, SplitReason
 from sim.results.recorder import DeclinedSplit, KeyTally, LaneRecord, PartitionRecord, Split
 from sim.results.steps import value_at
+from sim.scenario.fields import ChoiceField, ClockField, CsvField
 from sim.scenario.table import holders
 from sim.scenario.templates import parse_template
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome, Throttle
-    from sim.scenario import Traffic
+    from sim.scenario import Scenario, Traffic
 
 _MINUTE_S = 60.0
 _RETRIES_MATTER_BELOW = 0.97  # share of first attempts under which units are counted without retries
@@ -186,14 +187,26 @@ def touches(result: Outcome, traffic: Traffic, resource: str, dimension: Dimensi
         return True
     own = traffic.pk or result.scenario.table.pk
     templates = [action.pk or own for action in traffic.actions] if traffic.actions else [own]
-    return any(
-        re.fullmatch(
-            "".join(re.escape(text) + ("" if field is None else ".*") for text, field in parse_template(template)),
-            key,
-            flags=re.DOTALL,
-        )
-        for template in templates
+    return any(_can_make(result.scenario, traffic, template, key) for template in templates)
+
+
+def _can_make(scenario: Scenario, traffic: Traffic, template: str, key: str) -> bool:
+    """Whether a template can make a key out of its fields."""
+    pattern = "".join(
+        re.escape(text) + ("" if field is None else _values_of(scenario, traffic, field))
+        for text, field in parse_template(template)
     )
+    return re.fullmatch(pattern, key, flags=re.DOTALL) is not None
+
+
+def _values_of(scenario: Scenario, traffic: Traffic, name: str) -> str:
+    """A regular expression of the texts that a field can have in a pattern."""
+    if name in traffic.where:
+        return re.escape(str(traffic.where[name]))
+    field = scenario.fields[name]
+    if isinstance(field, ChoiceField):
+        return f"(?:{'|'.join(re.escape(value) for value, weight in field.weights.items() if weight)})"
+    return ".*" if isinstance(field, ClockField | CsvField) else r"\d+"
 
 
 def _units_of(result: Outcome, traffic: Traffic, resource: str, dimension: Dimension) -> float:

@@ -1,6 +1,6 @@
 """What a row of the project's promises is: an id, what shows it, and figures that a run must measure.
 
-Rows stand in the modules beside this one, by family. `tests/test_mission.py` runs them all, `python tests/mission_table.py` prints the table.
+Rows stand in the modules beside this one, by family. `tests/test_mission.py` runs them all, `python tests/mission_table.py` prints them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Any
 
 import models
 import sim
+from sim.names import TABLE, Dimension
+
+READ, WRITE = Dimension.READ, Dimension.WRITE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,7 @@ class Figure:
     what : what was measured, with its unit.
     least, most : the measured value lies between them, both included.
     why : where they come from: the derivation, a fact's id, a law and its tolerance.
+    is_answer : the value is 1 for yes and 0 for no.
     """
 
     what: str
@@ -30,11 +34,13 @@ class Figure:
     least: float
     most: float
     why: str
+    is_answer: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether the value lies where it must."""
-        return self.least <= self.value <= self.most
+        """Whether the value lies where it must; the arithmetic of a run carries about nine digits."""
+        slack = 1e-9 * max(1.0, abs(self.least), abs(self.most))
+        return self.least - slack <= self.value <= self.most + slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +53,14 @@ class Row:
     model : what of `models` it is built of: a design, a workload, or "scenario" where the file says it all.
     scenarios : names of the scenarios that show it, the main one first.
     measure : runs them and returns the figures.
+    lacks : what of the row has no mechanism, "" where it is shown in full.
     """
 
     id: str
     model: str
     scenarios: tuple[str, ...]
     measure: Callable[[], tuple[Figure, ...]]
+    lacks: str = ""
 
     @property
     def claim(self) -> str:
@@ -73,3 +81,67 @@ def run(name: str, overrides: Mapping[str, Any] | None = None) -> sim.Result:
 def exactly(what: str, value: float, right: float, why: str, *, within: float = 0.0) -> Figure:
     """A figure that is known, to a tolerance that is given in the figure's own unit."""
     return Figure(what=what, value=value, least=right - within, most=right + within, why=why)
+
+
+def between(what: str, value: float, least: float, most: float, why: str) -> Figure:
+    """A figure that is known to lie in a range."""
+    return Figure(what=what, value=value, least=least, most=most, why=why)
+
+
+# Measures of a part of a run: from one second to another, by the tick.
+
+
+def served_per_s(
+    result: sim.Result, first_s: float, end_s: float, *, dimension: Dimension = WRITE, resource: str = TABLE
+) -> float:
+    """Units a second that a resource gave."""
+    return _units(result.resources[resource].lanes[dimension].consumed_units, result, first_s, end_s) / (
+        end_s - first_s
+    )
+
+
+def refused(
+    result: sim.Result, first_s: float, end_s: float, *, dimension: Dimension = WRITE, resource: str = TABLE
+) -> float:
+    """Share of the units asked of a resource that it did not give, in percent."""
+    lane = result.resources[resource].lanes[dimension]
+    asked = _units(lane.offered_units, result, first_s, end_s)
+    return 100 * (1 - _units(lane.consumed_units, result, first_s, end_s) / asked)
+
+
+def throttled_of(result: sim.Result, pattern: str) -> float:
+    """Share of a pattern's attempts that were throttled, in percent."""
+    record = result.traffic[pattern]
+    return 100 * float(record.throttled.sum()) / float(record.attempts.sum())
+
+
+def throttled(result: sim.Result) -> float:
+    """Share of all attempts that were throttled, in percent."""
+    return 100 * result.throttled_fraction
+
+
+def reasons(result: sim.Result) -> set[tuple[str, str]]:
+    """Who refused, and why."""
+    return {(row.resource, row.reason) for row in result.throttles}
+
+
+def first_s(result: sim.Result) -> float:
+    """Second of the first throttle."""
+    assert result.first_throttle_s is not None, "nothing was throttled"
+    return result.first_throttle_s
+
+
+def last_s(result: sim.Result) -> float:
+    """Second of the last throttle."""
+    assert result.last_throttle_s is not None, "nothing was throttled"
+    return result.last_throttle_s
+
+
+def yes(what: str, holds: bool, why: str) -> Figure:
+    """Something that must be so."""
+    return Figure(what=what, value=float(holds), least=1.0, most=1.0, why=why, is_answer=True)
+
+
+def _units(per_tick: Any, result: sim.Result, first_s: float, end_s: float) -> float:
+    tick_s = result.grid.tick_s
+    return float(per_tick[round(first_s / tick_s) : round(end_s / tick_s)].sum())

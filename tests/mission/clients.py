@@ -2,7 +2,433 @@
 
 from __future__ import annotations
 
-from mission.base import Row
+import math
+from decimal import Decimal
 
-ROWS: tuple[Row, ...] = ()
+import numpy as np
+from mission.base import (
+    READ,
+    WRITE,
+    Figure,
+    Row,
+    between,
+    exactly,
+    run,
+    throttled,
+)
+from reference.guide_prices import GUIDE
+
+import sim
+from sim.names import TableClass
+from sim.results.breakeven import dax_break_even_per_s
+from sim.results.prices import PriceSheet, load_sheet, parse_sheet
+
+STANDARD = TableClass.STANDARD
+
+
+def legacy_law(overload: float, attempts: int) -> float:
+    """Attempts a request where a table at its limit serves 1/overload of them, and each attempt succeeds with the same chance."""
+    chance = 1 - (1 - 1 / overload) ** (1 / attempts)
+    return 1 / overload / chance
+
+
+def quota_law(overload: float) -> float:
+    """Attempts a request where the retry quota is empty: each retry costs 5, a success at once gives 1, one at a retry 5."""
+    chance = 1 / overload
+    for _ in range(100):  # p + 5 r p = 5 r, and p (1 + r) = 1 / overload
+        retries = chance / (5 * (1 - chance))
+        chance = 1 / overload / (1 + retries)
+    return 1 + retries
+
+
+def attempts_per_request(result: sim.Result, minutes: slice) -> float:
+    record = result.traffic["orders"]
+    return float(record.attempts[minutes].sum() / record.offered[minutes].sum())
+
+
+def longest_s(result: sim.Result, pattern: str) -> float:
+    latency = result.traffic[pattern].latency
+    assert latency is not None
+    return latency.most_s
+
+
+def retries() -> tuple[Figure, ...]:
+    legacy, standard, adaptive = (run(f"retry-{name}") for name in ("legacy", "standard", "adaptive"))
+    before = run("retry-standard", {"traffic[0].client.retry": '"standard-2025"'})
+    plain = run("retry-legacy", {"traffic[0].client.retry": '"none"'})
+    steady = slice(1, 3)  # minutes: after the first surrender
+    spread = 4 * math.sqrt(9000)  # requests of Poisson arrivals that nobody serves twice
+    return (
+        exactly(
+            "legacy: attempts a request at an overload of 2",
+            attempts_per_request(legacy, steady),
+            legacy_law(2, 10),
+            "half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, and 1/2/s attempts each",
+            within=0.25,
+        ),
+        between(
+            "legacy: s until the error",
+            longest_s(legacy, "orders"),
+            25.55,
+            25.75,
+            "F-RETRY-1: 25.55 s of waiting and ten answers",
+        ),
+        exactly(
+            "since November 2026: attempts a request",
+            attempts_per_request(standard, steady),
+            quota_law(2),
+            "F-RETRY-3, F-RETRY-4: p + 5 r p = 5 r at an empty quota",
+            within=0.02,
+        ),
+        exactly(
+            "standard before: attempts a request",
+            attempts_per_request(before, steady),
+            quota_law(2),
+            "F-RETRY-2: three attempts, the same quota and cost",
+            within=0.02,
+        ),
+        between(
+            "since November 2026: s until the error, at most",
+            longest_s(standard, "orders"),
+            3,
+            7.2,
+            "F-RETRY-10: up to 1 + 2 + 4 s",
+        ),
+        between(
+            "adaptive: attempts throttled, %",
+            throttled(adaptive),
+            0,
+            1,
+            "F-RETRY-6: it slows down by 0.7 at each throttle",
+        ),
+        exactly("adaptive: requests failed", adaptive.failed, 0, "each waits for its token"),
+        between(
+            "adaptive: waiting at the end, % of all requests",
+            100 * adaptive.in_flight / adaptive.offered,
+            48,
+            52,
+            "what comes at 2 × the rate at which it is served: half",
+        ),
+        *(
+            exactly(
+                f"served with {name}, of {plain.succeeded:,.0f} without retries",
+                found.succeeded,
+                plain.succeeded,
+                "retries make no capacity: 50 a second for three minutes, four standard deviations of when they come",
+                within=spread,
+            )
+            for name, found in (("legacy", legacy), ("standard", standard), ("adaptive", adaptive))
+        ),
+    )
+
+
+def batches() -> tuple[Figure, ...]:
+    lost, resent = run("batch"), run("batch-resent")
+    # The last of 120 batches of a wave comes 119/120 s after the first.
+    in_a_wave = 3000 - math.floor(1000 + 1000 * 119 / 120)
+    again = resent.traffic["import"]
+    return (
+        exactly(
+            "of 18,000 items lost where nobody resends", lost.traffic["import"].unprocessed, 6 * in_a_wave, "F-UNIT-19"
+        ),
+        exactly("requests that failed", lost.failed, 0, "F-UNIT-19: status 200, and no exception"),
+        exactly(
+            "of them lost with five resends",
+            again.unprocessed + resent.failed,
+            0,
+            "1,000 a second of room, 3.1 s of waiting",
+        ),
+        exactly(
+            "write units consumed with resends",
+            float(resent.table.lanes[WRITE].consumed_units.sum()),
+            18_000,
+            "each item is charged once",
+        ),
+        between(
+            "s until the last item of a batch is written",
+            longest_s(resent, "import"),
+            1,
+            3.1 * 1.2 + 0.1,
+            "1,000 items more than a second's room; at most 100 ms × (1 + 2 + 4 + 8 + 16) and a fifth",
+        ),
+    )
+
+
+def breaker() -> tuple[Figure, ...]:
+    with_it, without = run("breaker"), run("breaker-none")
+    # 6,200 units saved by 1:00, of which 900 a second are spent; then each request is tried at these times after it came, until 3:00.
+    dry_s = 120 - (200 + 60 * 100) / 900
+    tries_s = [0.05 * (2**n - 1) for n in range(10)]
+    storm = 10 * sum(dry_s - at_s for at_s in tries_s)
+    record = with_it.traffic["shop"]
+    served = np.flatnonzero(record.succeeded[36:])[0]  # periods of 5 s after 3:00
+    return (
+        exactly(
+            "attempts in vain without a breaker",
+            float(without.traffic["shop"].throttled.sum()),
+            storm,
+            "ten for each request; the queue of retries outlives the job a little",
+            within=0.03 * storm,
+        ),
+        between("s until the error without", longest_s(without, "shop"), 25.55, 25.75, "F-RETRY-1"),
+        exactly(
+            "attempts in vain with one",
+            float(record.throttled.sum()),
+            5 + 3,
+            "five open it, then one probe in 30 s: 113 s are three",
+        ),
+        exactly(
+            "s after the job until it serves again, in steps of 5",
+            5 * float(served),
+            5,
+            "open from 1:07.4, so the fourth probe goes out at 3:07.4, and finds room; never more than 30",
+        ),
+    )
+
+
+def limiter() -> tuple[Figure, ...]:
+    limited, unlimited = run("limiter"), run("limiter-none")
+    three = run("limiter", {"traffic[0].clients": 3})
+    wait = limited.traffic["orders"].limiter_wait
+    assert wait is not None
+    # The queue grows by 70 a second for 120 s, less a second's worth, and goes 80 a second: waits rise by 70/80 s a second while 150 come,
+    # and fall by 30/80 while 50 do.
+    longest = (70 * 120 - 80) / 80
+    per_second_of_wait = 150 / (70 / 80) + 50 / (30 / 80)
+    return (
+        exactly(
+            "writes throttled without a limiter",
+            unlimited.throttled,
+            4400,
+            "50 × 120 more than provisioned, less 100 and 30 × 50 saved",
+        ),
+        exactly(
+            "throttled with 80 of 100",
+            limited.throttled,
+            0,
+            "80 a second and a second's worth: never more than there is",
+        ),
+        exactly("longest wait, s", wait.most_s, longest, "(70 × 120 - 80) / 80", within=0.2),
+        exactly(
+            "wait of the slowest hundredth, s",
+            wait.percentile_s(0.99) or 0.0,
+            longest - 420 / per_second_of_wait,
+            "420 of 42,000 waited longer, at 305 requests for each second of wait",
+            within=0.5,
+        ),
+        exactly(
+            "throttled with three clients of 80 each",
+            three.throttled,
+            4400,
+            "a limit has to be divided by the clients",
+            within=50,
+        ),
+    )
+
+
+def rates_of_products(nodes: int) -> np.ndarray:
+    weights = 1 / np.arange(1, 20_001)
+    return 5000 * weights / weights.sum() / nodes
+
+
+def hits_of(result: sim.Result) -> float:
+    cache = result.recorder.dax
+    assert cache is not None
+    return 100 * cache.total("item_hits") / cache.total("item_reads")
+
+
+def stale_of(result: sim.Result) -> float:
+    cache = result.recorder.dax
+    assert cache is not None
+    return 100 * cache.total("stale_hits") / cache.total("item_hits")
+
+
+def dax() -> tuple[Figure, ...]:
+    by_life = {seconds: run("dax", {"dax.item_ttl": seconds}) for seconds in (3600, 300, 60)}
+    usual = by_life[300]
+    rates = rates_of_products(3)
+    figures = []
+    for life_s, found in by_life.items():
+        if life_s < 1800:
+            hits = 100 * (1 - 3 * float((1 / (life_s + 1 / rates)).sum()) / 5000)
+            why = "a product misses once in a time to live and a gap at each of three nodes; cold start"
+        else:
+            hits = 100 * (1 - 3 * float((1 - np.exp(-1800 * rates)).sum()) / (5000 * 1800))
+            why = "each product misses once at each of three nodes"
+        figures.append(
+            exactly(f"answered by the cache, time to live {life_s} s, %", hits_of(found), hits, why, within=1)
+        )
+    for life_s, found in by_life.items():
+        age = 20 / 20_000 * min(life_s, 1800)
+        law = 100 * (1 - (1 - math.exp(-age)) / age)
+        why = "of any age up to the time to live alike, written since then at 1 in 1,000 s: 1 - (1 - exp(-x)) / x"
+        figures.append(exactly(f"stale of these, time to live {life_s} s, %", stale_of(found), law, why, within=0.5))
+    around = run("dax", {"dax.writes": '"through"'})
+    hours = usual.scenario.duration / 3600
+    cache = usual.recorder.dax
+    assert cache is not None
+    saved = cache.total("item_hits") * 0.5 * 0.125e-6 / hours
+    guide, now = parse_sheet(GUIDE, source="guide.toml", name="guide"), load_sheet("us-east-1")
+    at_95 = Decimal("0.95")
+
+    def even(sheet: PriceSheet, units: str, hits: Decimal = at_95) -> float:
+        return float(
+            dax_break_even_per_s(
+                sheet,
+                STANDARD,
+                node_type="dax.r5.large",
+                nodes=3,
+                hit_fraction=hits,
+                units_per_read=Decimal(units),
+            )
+        )
+
+    return (
+        *figures,
+        exactly("stale where writes go through it, %", stale_of(around), 0, "F-DAX-3"),
+        exactly(
+            "strongly consistent reads that it answers",
+            float(usual.traffic["checkout"].offered.sum() - usual.traffic["checkout"].attempts.sum()),
+            0,
+            "F-DAX-2",
+        ),
+        exactly(
+            "writes that it takes off the table",
+            float(usual.traffic["prices"].offered.sum() - usual.table.lanes[WRITE].consumed_units.sum()),
+            0,
+            "F-DAX-3",
+        ),
+        exactly("three nodes, $ an hour", float(usual.bill.dax) / hours, 3 * 0.255, "F-PRICE-12"),
+        between(
+            "reads that they save at 5,000/s, $ an hour",
+            saved,
+            0.765,
+            1.2,
+            "5,000 × 3,600 × 96 % × 0.5 × $0.125 a million",
+        ),
+        exactly(
+            "break-even at list prices and 95 % hits, reads/s",
+            even(now, "0.5"),
+            3579,
+            "0.765 / (3,600 × 0.125e-6 × 0.95 × 0.5)",
+            within=0.5,
+        ),
+        exactly(
+            "and at 80 % hits, reads/s",
+            even(now, "0.5", Decimal("0.8")),
+            3579 * 0.95 / 0.8,
+            "the guide says not under 80 %: fewer hits only need more reads",
+            within=1,
+        ),
+        exactly(
+            "at the guide's prices and one unit a read",
+            even(guide, "1"),
+            1245,
+            "0.66 / (3,600 × 0.155e-6 × 0.95)",
+            within=0.5,
+        ),
+        exactly(
+            "with its months of 730 h of nodes and 720 h of reads",
+            even(guide, "1") * 730 / 720,
+            1262,
+            "the guide's 1,260",
+            within=0.5,
+        ),
+        exactly(
+            "at its prices and half a unit, as a cache serves",
+            even(guide, "0.5"),
+            2490,
+            "twice as many: F-UNIT-2",
+            within=0.5,
+        ),
+        exactly(
+            "what a cluster costs × what it saves at 200/s",
+            even(now, "0.5") / 200,
+            17.9,
+            "the guide's rule of 200/s pays with latency, not with money",
+            within=0.05,
+        ),
+    )
+
+
+def scan_or_query() -> tuple[Figure, ...]:
+    scan, query = run("scan-query"), run("scan-query-index")
+    by_scan, by_query = scan.query_facts("scan"), query.query_facts("query")
+    assert by_scan is not None
+    assert by_query is not None
+    latency = query.traffic["query"].latency
+    assert latency is not None
+    per_page = 1024 * 1024 // 200 + 1
+    return (
+        exactly(
+            "pages of the scan",
+            by_scan.pages_per_request,
+            math.ceil(1_000_000 / per_page),
+            "a page ends with the item that crosses 1 MB",
+        ),
+        exactly(
+            "read units of the scan",
+            scan.facts["scan"].units_per_request["table"][READ],
+            200e6 / 4096 / 2,
+            "F-UNIT-7, rounded up page by page",
+            within=191 / 2,
+        ),
+        between(
+            "s that it takes",
+            float(scan.traffic["scan"].finished_s or 0),
+            1,
+            4,
+            "191 pages one after the other, 5 to 10 ms each (F-LAT-4, inferred)",
+        ),
+        exactly(
+            "read units of the query",
+            query.facts["query"].units_per_request["index/by-company"][READ],
+            0.5,
+            "ten entries of 200 B: F-UNIT-21",
+        ),
+        between("its time, ms, in 99 of 100", 1000 * (latency.percentile_s(0.99) or 0), 4, 12, "F-LAT-4 (inferred): 8"),
+        exactly(
+            "write units that the index adds to a put",
+            query.facts["sign-up"].units_per_request["index/by-company"][WRITE],
+            1,
+            "F-GSI-3",
+        ),
+    )
+
+
+def batch_get() -> tuple[Figure, ...]:
+    batch, single = run("batchget"), run("batchget-single")
+    together, apart = batch.traffic["page"], single.traffic["item"]
+
+    def units(result: sim.Result) -> float:
+        return float(result.table.lanes[READ].consumed_units.sum()) / 20
+
+    return (
+        exactly(
+            "read units of 100 items in a batch", units(batch), 50, "F-UNIT-5: each rounded up by itself, 100 × 0.5"
+        ),
+        exactly("and of 100 single reads", units(single), 50, "100 × 0.5"),
+        exactly("round trips of a batch", float(together.attempts.sum()) / 20, 1, "one request"),
+        exactly("and of single reads", float(apart.attempts.sum()) / 20, 100, "one each"),
+        between(
+            "time of single reads over that of a batch",
+            float(apart.finished_s or 0) / float(together.finished_s or 1),
+            60,
+            160,
+            "about 100; times are drawn, and twenty batches are few",
+        ),
+    )
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        id="S-RETRY", model="scenario", scenarios=("retry-legacy", "retry-standard", "retry-adaptive"), measure=retries
+    ),
+    Row(id="S-BATCH", model="scenario", scenarios=("batch", "batch-resent"), measure=batches),
+    Row(id="S-BREAKER", model="scenario", scenarios=("breaker", "breaker-none"), measure=breaker),
+    Row(id="S-LIMITER", model="scenario", scenarios=("limiter", "limiter-none"), measure=limiter),
+    Row(id="S-DAX", model="scenario", scenarios=("dax",), measure=dax),
+    Row(id="S-SCAN-QUERY", model="scenario", scenarios=("scan-query", "scan-query-index"), measure=scan_or_query),
+    Row(id="S-BATCHGET", model="scenario", scenarios=("batchget", "batchget-single"), measure=batch_get),
+)
 MISSING: dict[str, str] = {}  # id → which mechanism is not there

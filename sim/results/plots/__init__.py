@@ -6,7 +6,7 @@ needed and nothing global changes.
 
 from __future__ import annotations
 
-from sim.results.plots.base import Figure
+from sim.results.plots.base import Figure, figure
 from sim.results.plots.comparison import draw_comparison, plot_comparison, save_comparison
 from sim.results.plots.levels import draw_levels
 from sim.results.plots.partitions import band_places, draw_partitions
@@ -24,6 +24,7 @@ __all__ = [
     "draw_rates",
     "draw_ring",
     "draw_shards",
+    "figure",
     "plot_comparison",
     "plot_run",
     "save_comparison",

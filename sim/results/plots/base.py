@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +69,27 @@ _LEGEND_COLUMNS_MAX, _LEGEND_COLUMN_INCHES = 5, 1.45
 _LEGEND_POINTS, _LEGEND_HANDLE_EM = 8, 3.6
 TITLE_POINTS = 10  # of a panel
 CHARACTER_EM = 0.6  # width of a character on average, rather more than less
+
+
+class Picture(Figure):
+    """A figure that a notebook shows as it is, whether or not pyplot has been imported."""
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        with_canvas(self).savefig(picture, format="png")
+        return picture.getvalue()
+
+
+def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) -> Picture:
+    """An empty figure for `draw_...` functions: ``draw_levels(result, (picture := figure()).subplots())``.
+
+    Parameters
+    ----------
+    height_inches, width_inches : size; each panel wants about 3 inches of height.
+    """
+    made = Picture(figsize=(width_inches, height_inches), dpi=DPI)
+    made.set_layout_engine("constrained")
+    return made
 
 
 def record_of(result: Outcome, resource: str) -> ResourceRecord:

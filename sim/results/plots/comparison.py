@@ -25,6 +25,7 @@ from sim.results.plots.base import (
     THROTTLED_COLOUR,
     TITLE_POINTS,
     Figure,
+    Picture,
     columns_of,
     legend,
     literal,
@@ -111,7 +112,7 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
     dimensions = _dimensions(variants)
     if figure is None:
         height = SIZE_INCHES[1] + _ROW_INCHES * (rows - 1) + 1.6 * (len(dimensions) - 1) * rows
-        figure = Figure(figsize=(SIZE_INCHES[0], height), dpi=DPI)
+        figure = Picture(figsize=(SIZE_INCHES[0], height), dpi=DPI)
     figure.clear()
     with_canvas(figure).set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
     heights = [1.0] * len(dimensions) + [0.9]

@@ -10,7 +10,7 @@ from matplotlib.transforms import ScaledTranslation
 from sim.names import TABLE, Dimension
 from sim.results.explain import verdict
 from sim.results.phrases import name
-from sim.results.plots.base import DPI, SIZE_INCHES, Figure, columns_of, literal, with_canvas
+from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Picture, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
 from sim.results.plots.partitions import draw_partitions
 from sim.results.plots.rates import draw_rates
@@ -39,7 +39,7 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     """
     shown = [TABLE, *shown_indexes(result)]
     if figure is None:
-        figure = Figure(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
+        figure = Picture(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
     with_canvas(figure)
     figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)

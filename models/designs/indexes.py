@@ -1,0 +1,163 @@
+"""Indexes and sort keys: what an entry costs, what a list costs, and where both are charged."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from models.designs.base import LIST_ITEMS, Design, Keys
+from models.parameters import a_count, a_number, a_switch, one_of
+
+
+def sparse(*, open_fraction: float = 0.1, full: bool = False) -> Design:
+    """An index of a store's open orders, which only they are in; or a full one, whose readers throw the others away.
+
+    Parameters
+    ----------
+    open_fraction : share of the orders that are open, and so carry the index key; from 0.001 to 1.
+    full : whether all orders carry the index key, and a filter picks the open ones.
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
+    """
+    fraction = a_number("open_fraction", open_fraction, 0.001, 1)
+    listed = {"operation": "Query", "index": "open-orders", "items": LIST_ITEMS}
+    if is_full := a_switch("full", full):
+        listed |= {"items": ceil(LIST_ITEMS / fraction), "filter_pass": fraction}
+    return Design(
+        name="sparse",
+        shows="S-SPARSE",
+        says="An index that a tenth of the items are in takes a tenth of the writes and of the storage.",
+        pk="USER#{user}",
+        sk="ORDER#{order}",
+        gsi=(
+            {
+                "name": "open-orders",
+                "pk": "STORE#{store}",
+                "sk": "ORDER#{order}",
+                "present": 1.0 if is_full else fraction,
+            },
+        ),
+        accesses={
+            "list": (listed,),
+            "change": ({"operation": "UpdateItem", "touches": {"open-orders": "attribute-changed"}},),
+        },
+    )
+
+
+def projection(*, kind: str = "ALL") -> Design:
+    """An index of a store's orders of 3 KB that keeps all of an order, what a list shows of it (600 bytes), or its keys (100 bytes).
+
+    A list needs what it shows: from keys alone, the 20 orders are read from the table as well. A change is of an attribute that lists do
+    not show, which only an index of everything has to follow.
+
+    Parameters
+    ----------
+    kind : one of "ALL", "INCLUDE", "KEYS_ONLY".
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
+    """
+    one_of("kind", kind, tuple(PROJECTED_BYTES))
+    size = PROJECTED_BYTES[kind]
+    kept: Keys = {} if size is None else {"projected_bytes": size}
+    listed: tuple[Keys, ...] = ({"operation": "Query", "index": "by-store", "items": LIST_ITEMS},)
+    if kind == "KEYS_ONLY":
+        listed += ({"called": "orders", "operation": "BatchGetItem", "batch": LIST_ITEMS},)
+    change = "attribute-changed" if kind == "ALL" else "untouched"
+    return Design(
+        name="projection",
+        shows="S-PROJECTION",
+        says="What an index keeps of an item decides what its writes, its reads and its storage cost.",
+        pk="USER#{user}",
+        sk="ORDER#{order}",
+        gsi=({"name": "by-store", "pk": "STORE#{store}", "sk": "ORDER#{order}", "projection": kind, **kept},),
+        accesses={"list": listed, "change": ({"operation": "UpdateItem", "touches": {"by-store": change}},)},
+        item_bytes=3072,
+    )
+
+
+# Size of an entry, keys included, by projection; None: the item's.
+PROJECTED_BYTES = {"ALL": None, "INCLUDE": 600, "KEYS_ONLY": 100}
+
+
+def lsi_gsi(*, kind: str = "lsi") -> Design:
+    """A tenant's readings in the order of their amounts, by a local secondary index or by a global one.
+
+    The local index is charged to the table, reads strongly consistent, and holds each tenant's readings, 10 GB at the most, in one
+    partition that no split divides. The global one has partitions and capacity of its own and lags behind.
+
+    Parameters
+    ----------
+    kind : one of "lsi", "gsi".
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
+    """
+    is_local = one_of("kind", kind, ("lsi", "gsi")) == "lsi"
+    index = {"name": "by-amount", "sk": "AMOUNT#{amount}"}
+    strongly = {"consistent": True} if is_local else {}
+    return Design(
+        name="lsi-gsi",
+        shows="S-LSI-GSI",
+        says="A local index shares its table's capacity and pins each collection to one partition; a global one has its own, and lags.",
+        pk="TENANT#{tenant}",
+        sk="READING#{item}",
+        gsi=() if is_local else ({**index, "pk": "TENANT#{tenant}"},),
+        lsi=(index,) if is_local else (),
+        fields={"item": {"kind": "uniform", "count": 10**12}},  # readings are new ones, in no order
+        accesses={
+            "list": ({"operation": "Query", "index": "by-amount", "items": LIST_ITEMS, **strongly},),
+            "change": ({"operation": "UpdateItem", "touches": {"by-amount": "key-changed"}},),
+        },
+    )
+
+
+def composite_sk(*, filtered: bool = False, items: int = 100, match: float = 0.1) -> Design:
+    """A user's orders with their status before their number in the sort key; or with the number alone, and a filter that picks the status.
+
+    A key condition reads the matching orders, a filter all of them. A change of status is a move where the status is in the key: one
+    transaction that deletes here and puts there.
+
+    Parameters
+    ----------
+    filtered : whether a filter picks the status instead of the sort key.
+    items : orders of a user; from 1 to 10,000.
+    match : share of a user's orders in the status that is asked for; from 0.001 to 1.
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
+    """
+    count = a_count("items", items, 1, 10_000)
+    share = a_number("match", match, 0.001, 1)
+    move = (
+        {"operation": "DeleteItem", "sk": "STATUS#open#ORDER#{order}"},
+        {"operation": "PutItem", "sk": "STATUS#done#ORDER#{order}"},
+    )
+    matching = max(1, round(count * share))
+    is_filtered = a_switch("filtered", filtered)
+    return Design(
+        name="composite-sk",
+        shows="S-COMPOSITE-SK",
+        says="Status in the sort key reads what matches; a filter reads, and is charged for, everything.",
+        pk="USER#{user}",
+        sk="ORDER#{order}" if is_filtered else "STATUS#{status}#ORDER#{order}",
+        fields={"status": {"kind": "choice", "weights": {"open": share, "done": 1 - share}}},
+        accesses={
+            "list": (
+                {"operation": "Query", "items": count, "filter_pass": share}
+                if is_filtered
+                else {"operation": "Query", "items": matching},
+            ),
+            "change": (
+                {"operation": "UpdateItem"} if is_filtered else {"operation": "TransactWriteItems", "actions": move},
+            ),
+        },
+    )

@@ -1,0 +1,35 @@
+"""Data that is brought in all at once."""
+
+from __future__ import annotations
+
+from models.parameters import a_count, a_number
+from models.workloads.base import ROOM, Need, Workload
+
+
+def bulk_load(*, items: int = 5_000_000, items_per_s: float = 5000.0, batch: int = 25) -> Workload:
+    """A finite number of items, put in batches as fast as the table was made for; whatever a batch hands back is lost.
+
+    Parameters
+    ----------
+    items : all that is to be loaded; from 1 to 100,000,000.
+    items_per_s : how fast; from 1 to 10,000.
+    batch : items of one request; from 1 to 25.
+
+    Raises
+    ------
+    ValueError
+        A parameter is outside its range.
+    """
+    rate = a_number("items_per_s", items_per_s, 1, 10_000)
+    size = a_count("batch", batch, 1, 25)
+    requests = max(1, a_count("items", items, 1, 100_000_000) // size)
+    return Workload(
+        name="bulk-load",
+        says="A bulk load: millions of items in batches of 25, at one rate, until all have been sent.",
+        duration="30m",
+        needs=(
+            Need(name="load", role="write", keys={"rate": rate / size, "count": requests, "starts": "1m"}, batch=size),
+            Need(name="lists", role="list", keys={"rate": rate / 100}),
+        ),
+        capacity={"mode": "on-demand", "previous_peak_write": ROOM * rate, "previous_peak_read": ROOM * rate},
+    )

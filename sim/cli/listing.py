@@ -1,0 +1,70 @@
+"""What `ddbsim models` prints: named scenarios, designs and workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from sim.catalogue import Kind, Listed, listed
+from sim.cli.messages import wrong
+from sim.scenario.base import choices
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_HEADS: dict[Kind, str] = {
+    "scenario": "Scenarios: ddbsim run NAME, ddbsim new NAME",
+    "design": "Designs: ddbsim compare NAME NAME … --workload WORKLOAD",
+    "workload": "Workloads",
+}
+_NEXT: dict[Kind, str] = {
+    "scenario": "ddbsim run {name}   ddbsim new {name}",
+    "design": "ddbsim compare {name} … --workload {other}   ddbsim new {name} --workload {other}",
+    "workload": "ddbsim compare {other} … --workload {name}",
+}
+
+
+def found_by(name: str | None) -> list[Listed]:
+    """All there is; or what has this name or id."""
+    rows = listed()
+    if name is None:
+        return rows
+    found = [row for row in rows if name == row.name or name.upper() in row.shows]
+    if not found:
+        known = [row.name for row in rows]
+        raise wrong(name, "no scenario, design or workload has this name or id", hint=choices(name, known))
+    return found
+
+
+def print_listing(rows: Sequence[Listed], console: Console) -> None:
+    """One line for each, by kind and id; on a terminal a line ends where the terminal does, elsewhere it is whole."""
+    from rich.text import Text
+
+    ids = max((len(_ids(row)) for row in rows), default=0)
+    names = max((len(row.name) for row in rows), default=0)
+    for kind, of_kind in groupby(rows, key=lambda row: row.kind):
+        console.print(Text(_HEADS[kind], "bold"))
+        for row in of_kind:
+            line = Text.assemble((f"{_ids(row):{ids}}", "cyan"), f"  {row.name:{names}}  {row.says}")
+            if console.is_terminal:
+                console.print(line, no_wrap=True, overflow="ellipsis")
+            else:
+                console.out(line.plain, highlight=False)
+        console.print()
+
+
+def print_one(rows: Sequence[Listed], console: Console) -> None:
+    """All that is said of each, and what can be done with it."""
+    from rich.text import Text
+
+    for row in rows:
+        others = [one.name for one in listed("workload" if row.kind == "design" else "design")]
+        console.print(Text.assemble((row.name, "bold"), f"  {row.kind}  ", (_ids(row), "cyan")))
+        console.print(Text(row.says))
+        console.print(Text(_NEXT[row.kind].format(name=row.name, other=others[0] if others else "NAME"), "dim"))
+        console.print()
+
+
+def _ids(row: Listed) -> str:
+    return " ".join(row.shows)

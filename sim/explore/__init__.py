@@ -1,0 +1,7 @@
+"""A scenario under sliders: `explore` in a notebook, and the positions of its sliders as scenarios."""
+
+from __future__ import annotations
+
+from sim.explore.explorer import Explorer, explore
+
+__all__ = ["Explorer", "explore"]

@@ -1,0 +1,341 @@
+"""What can be dragged in a scenario, and the scenario that each position of the sliders means. No widgets here, and nothing is run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
+from sim.results.phrases import amount, name
+from sim.scenario import Scenario, with_overrides
+from sim.scenario.base import choices
+from sim.scenario.fields import HashField, UniformField, ZipfField
+from sim.scenario.rates import DiurnalRate, RampRate, SpikeRate, StepsRate
+from sim.scenario.table import holders
+from sim.scenario.traffic import Traffic
+from sim.scenario.writing import to_plain
+
+MODE = "mode"
+
+Position: TypeAlias = Mapping[str, float | str]
+Range: TypeAlias = tuple[float, float]
+What: TypeAlias = Literal["rate", "skew", "shards", "capacity"]
+
+_STEPS = 100  # of a slider, at least: a key press moves it by one
+_FINEST_STEPS = 1_000_000
+_RATE_ROOM = 3.0  # × the scenario's own: how far a slider reaches
+_SKEW_MAX = 2.0
+_SHARDS_ROOM = 50
+_SPARE_CAPACITY = 1.25  # × the busiest period, where a scenario has no capacity of its own
+_NAME_CHARACTERS = 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """One slider.
+
+    Attributes
+    ----------
+    name : key of a position: "rate", "skew", "shards", "capacity"; with the name of what it turns where there are several, "skew.user".
+    what : what it turns.
+    target : field, or resource, that it turns; "" for the rate.
+    dimension : of a capacity.
+    label : what stands beside the slider, with the unit.
+    base : value in the scenario.
+    low, high : ends of the slider.
+    step : distance of its positions.
+    only : mode in which it does something. None: in both.
+    """
+
+    name: str
+    what: What
+    target: str = ""
+    dimension: Dimension | None = None
+    label: str
+    base: float
+    low: float
+    high: float
+    step: float
+    only: Mode | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all its positions are whole numbers."""
+        return all(value == int(value) for value in (self.low, self.step, self.base))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """A scenario and what can be dragged in it.
+
+    Attributes
+    ----------
+    scenario : where everything starts.
+    knobs : the sliders, in the order in which they stand.
+    modes : between which one can choose; none where the scenario's own events or its admission hang on the mode.
+    """
+
+    scenario: Scenario
+    knobs: tuple[Knob, ...]
+    modes: tuple[Mode, ...]
+
+    @property
+    def base(self) -> dict[str, float | str]:
+        """The position that is the scenario itself."""
+        at: dict[str, float | str] = {knob.name: knob.base for knob in self.knobs}
+        return at | ({MODE: str(self.scenario.table.mode)} if self.modes else {})
+
+    def at(self, position: Position) -> Scenario:
+        """The scenario that a position means; names that it leaves out stay as they are in the scenario itself.
+
+        A scenario that was moved no longer bears the claim and the ids of the one that it came from.
+
+        Raises
+        ------
+        ScenarioError
+            The position is no valid scenario: a capacity of 0, say.
+        """
+        mode = Mode(str(position.get(MODE, self.scenario.table.mode)))
+        values = {knob: float(position.get(knob.name, knob.base)) for knob in self.knobs}
+        # A slider may round in the last digit: within half a step of the scenario's own value it is the scenario's own.
+        moved = {knob: value for knob, value in values.items() if abs(value - knob.base) >= knob.step / 2}
+        changes = dict(self._mode_changes(mode))
+        for knob, value in (values if changes else moved).items():
+            if knob.only in (None, mode) and (knob in moved or knob.what == "capacity"):
+                changes.update(self._changes(knob, int(value) if value == int(value) else value))
+        if not changes:
+            return self.scenario
+        return with_overrides(self.scenario, {"description": None, "shows": None, **changes})
+
+    def named(self, position: Position) -> dict[str, float | str]:
+        """A position as a user wrote it, with its names and values checked.
+
+        Raises
+        ------
+        ValueError
+            There is no such slider, or no such value on it.
+        """
+        names = [*(knob.name for knob in self.knobs), *([MODE] if self.modes else [])]
+        found: dict[str, float | str] = {}
+        for key, value in position.items():
+            if key not in names:
+                raise ValueError(f"{key}: there is no such slider; {choices(key, names)}")
+            if key == MODE:
+                if value not in list(self.modes):
+                    raise ValueError(f"mode: {value!r} is none; {choices(value, [str(mode) for mode in self.modes])}")
+                found[key] = str(value)
+                continue
+            knob = next(knob for knob in self.knobs if knob.name == key)
+            if isinstance(value, str) or not knob.low <= value <= knob.high:
+                ends = f"{amount(knob.low)} to {amount(knob.high)}"
+                raise ValueError(
+                    f"{key}: {value!r} is not on its slider, {ends}; ranges={{{key!r}: (low, high)}} sets it"
+                )
+            found[key] = value
+        return found
+
+    def _mode_changes(self, mode: Mode) -> Iterator[tuple[str, Any]]:
+        """What has to go, and what has to be there, so that the table can have another mode than the scenario's."""
+        if mode is self.scenario.table.mode:
+            return
+        yield "table.mode", str(mode)
+        gone = ["max_read", "max_write"]
+        if mode is Mode.ON_DEMAND:
+            gone = ["read_capacity", "write_capacity", "autoscaling"]
+        for resource in holders(self.scenario.table):
+            for key in gone:
+                yield f"{self._path(resource)}.{key}", None
+            if mode is Mode.PROVISIONED:
+                yield from ((f"{self._path(resource)}.{d}_capacity", 1) for d in Dimension)
+        if mode is Mode.PROVISIONED:
+            yield "table.previous_peak_read", None
+            yield "table.previous_peak_write", None
+
+    def _changes(self, knob: Knob, value: float) -> Iterator[tuple[str, Any]]:
+        if knob.what == "rate":
+            for number, pattern in enumerate(self.scenario.traffic):
+                if peak_rate(pattern):
+                    yield f"traffic[{number}].rate", scaled(pattern, value / knob.base)
+        elif knob.what == "capacity":
+            yield f"{self._path(knob.target)}.{knob.dimension}_capacity", value
+        else:
+            key = "exponent" if knob.what == "skew" else "count"
+            yield f'fields."{knob.target}".{key}', value
+
+    def _path(self, resource: str) -> str:
+        place = list(holders(self.scenario.table)).index(resource)
+        return f"table.gsi[{place - 1}]" if place else TABLE
+
+
+def controls_of(
+    scenario: Scenario,
+    busiest: Mapping[tuple[str, Dimension], float],
+    *,
+    ranges: Mapping[str, Range] | None = None,
+    starts: Position | None = None,
+) -> Controls:
+    """What can be dragged in a scenario.
+
+    Parameters
+    ----------
+    busiest : units per second asked of each resource and dimension that has traffic, in the run's busiest period.
+    ranges : ends of sliders by name, where they are not to be the usual ones.
+    starts : where sliders begin, by name, when that is not the scenario itself: their ends leave room for it.
+
+    Raises
+    ------
+    ValueError
+        A range of no slider, one whose ends are not in order, or one that leaves out the scenario's own value.
+    """
+    asked = dict(ranges or {})
+    knobs = []
+    for knob in _knobs(scenario, busiest):
+        start = (starts or {}).get(knob.name, knob.base)
+        values = [knob.base, *([float(start)] if not isinstance(start, str) else [])]
+        knobs.append(_ranged(knob, asked.pop(knob.name, None), values))
+    if asked:
+        key = next(iter(asked))
+        raise ValueError(f"ranges: there is no slider {key!r}; {choices(key, [knob.name for knob in knobs])}")
+    return Controls(scenario=scenario, knobs=tuple(knobs), modes=_modes(scenario))
+
+
+def peak_rate(pattern: Traffic) -> float | None:
+    """The highest rate of a pattern, requests per second; None where it is not written in the scenario itself."""
+    rate = pattern.rate
+    if isinstance(rate, StepsRate):
+        return max(value for _, value in rate.steps)
+    if isinstance(rate, RampRate):
+        return max(rate.from_, rate.to)
+    if isinstance(rate, SpikeRate):
+        return max(rate.base, rate.peak)
+    if isinstance(rate, DiurnalRate):
+        return rate.peak
+    return float(rate) if isinstance(rate, int | float) else None
+
+
+def scaled(pattern: Traffic, factor: float) -> Any:
+    """The rate of a pattern times a factor, as the scenario format writes it."""
+    rate = pattern.rate
+    if isinstance(rate, StepsRate):
+        return [[at, _digits(value * factor)] for at, value in rate.steps]
+    if isinstance(rate, int | float):
+        return _digits(rate * factor)
+    keys = ("from", "to", "base", "peak", "mean")
+    return {key: _digits(value * factor) if key in keys else value for key, value in to_plain(rate).items()}
+
+
+def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -> Iterator[Knob]:
+    """The sliders with the scenario's own values, their ends as far as they are known."""
+    peaks = [peak for pattern in scenario.traffic if (peak := peak_rate(pattern))]
+    if peaks:
+        steady = all(isinstance(pattern.rate, int | float | None) for pattern in scenario.traffic)
+        base = _digits(sum(peaks))
+        label = "rate (requests/s)" if steady else "highest rate (requests/s)"
+        yield Knob(name="rate", what="rate", label=label, base=base, low=0, high=_RATE_ROOM * base, step=0)
+    skewed = {key: field for key, field in scenario.fields.items() if isinstance(field, ZipfField)}
+    for key, field in skewed.items():
+        alone = len(skewed) == 1
+        high = max(_SKEW_MAX, _round_up(field.exponent + 0.5))
+        yield Knob(
+            name="skew" if alone else f"skew.{key}",
+            what="skew",
+            target=key,
+            label="skew (zipf exponent)" if alone else f"skew of {name(key, longest=_NAME_CHARACTERS)} (zipf)",
+            base=field.exponent,
+            low=0,
+            high=high,
+            step=0,
+        )
+    yield from _shards(scenario)
+    for (resource, dimension), most in busiest.items():
+        yield _capacity(scenario, resource, dimension, most, alone=sum(r == resource for r, _ in busiest) == 1)
+
+
+def _shards(scenario: Scenario) -> Iterator[Knob]:
+    """The field that is a shard: by its name, else the only one that is drawn evenly or by a hash."""
+    even = {key: field for key, field in scenario.fields.items() if isinstance(field, UniformField | HashField)}
+    found = [key for key in even if "shard" in key.lower()] or (list(even) if len(even) == 1 else [])
+    for key in found:
+        count = even[key].count
+        alone = len(found) == 1
+        said = "shards" if "shard" in key.lower() and alone else f"number of {name(key, longest=_NAME_CHARACTERS)}"
+        high = max(_SHARDS_ROOM, _round_up(2.0 * count))
+        own = "shards" if alone else f"shards.{key}"
+        yield Knob(name=own, what="shards", target=key, label=said, base=count, low=1, high=high, step=1)
+
+
+def _capacity(scenario: Scenario, resource: str, dimension: Dimension, most: float, *, alone: bool) -> Knob:
+    holder = holders(scenario.table)[resource]
+    own = getattr(holder, f"{dimension}_capacity")
+    base = _round_up(max(_SPARE_CAPACITY * most, 1.0)) if own is None else own
+    index = resource.partition("/")[2]
+    of = f" of {name(index, longest=_NAME_CHARACTERS)}" if index else ""
+    return Knob(
+        name=("capacity" if alone else f"{dimension}_capacity") + (f".{index}" if index else ""),
+        what="capacity",
+        target=resource,
+        dimension=dimension,
+        label=f"{dimension} capacity{of} (units/s)",
+        base=base,
+        low=0,
+        high=_round_up(_RATE_ROOM * max(base, most)),
+        step=0,
+        only=Mode.PROVISIONED,
+    )
+
+
+def _ranged(knob: Knob, asked: Range | None, values: list[float]) -> Knob:
+    """A knob with ends, and with steps on which all values lie that it must be able to show."""
+    if asked is not None:
+        low, high = float(asked[0]), float(asked[1])
+        if not low < high or not math.isfinite(high - low):
+            raise ValueError(f"ranges: {knob.name} must be (low, high) with low below high (given: {asked!r})")
+        for value in values:
+            if not low <= value <= high:
+                raise ValueError(f"ranges: {knob.name} is {value:g} at the start, not from {low:g} to {high:g}")
+    else:
+        low, high = knob.low, max(knob.high, _round_up(max(values)))
+    whole = knob.what == "shards"
+    step = _step(low, high, values, least=1.0 if whole else 0.0)
+    if asked is None and knob.what == "capacity":
+        low = step  # there is no capacity of 0
+    return replace(knob, low=low, high=high, step=step)
+
+
+def _step(low: float, high: float, values: list[float], least: float) -> float:
+    """The largest 1, 2 or 5 × 10^k that divides a slider into enough steps, and on which all the values lie."""
+    widest = (high - low) / _STEPS
+    power = math.floor(math.log10(widest)) if widest > 0 else 0
+    for k in range(power, power - 6, -1):
+        for digit in (5, 2, 1):
+            step = digit * 10.0**k
+            if step <= least:
+                return least
+            if step <= widest * (1 + 1e-9) and all(_divides(step, value - low) for value in values):
+                return _digits(step)
+    return (high - low) / _FINEST_STEPS
+
+
+def _divides(step: float, length: float) -> bool:
+    return abs(length / step - round(length / step)) < 1e-6
+
+
+def _modes(scenario: Scenario) -> tuple[Mode, ...]:
+    keys = ("mode", "read_capacity", "write_capacity", "max_read", "max_write")
+    changes = any(getattr(event, key) is not None for event in scenario.event for key in keys)
+    return () if changes or scenario.admission is not AdmissionPolicy.INSTANT else (Mode.PROVISIONED, Mode.ON_DEMAND)
+
+
+def _round_up(value: float) -> float:
+    """The next 1, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 × 10^k."""
+    if value <= 0:
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(value))
+    return next(_digits(m * scale) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * scale >= value * (1 - 1e-9))
+
+
+def _digits(value: float) -> float:
+    """Without the last digits, which are the arithmetic's and nobody's meaning."""
+    return float(f"{value:.12g}")

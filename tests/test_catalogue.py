@@ -1,0 +1,190 @@
+"""Named scenarios, designs and workloads: on the command line, and from packages that the engine has never heard of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import models
+import sim
+from sim import catalogue
+from sim.cli import app
+
+
+def ddbsim(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another package's collection beside ours, found as an installed one is."""
+    points = metadata.EntryPoints(
+        [
+            *metadata.entry_points(group=catalogue.GROUP),
+            metadata.EntryPoint("zoo", f"{__name__}:ZOO", catalogue.GROUP),
+        ]
+    )
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points.select(group=group))
+    catalogue.collections.cache_clear()
+    yield
+    catalogue.collections.cache_clear()
+
+
+class Zoo:
+    """A collection with a scenario and a workload of its own."""
+
+    TEXT = models.scenarios.text("flash-sale").replace("Flash sale on demand", "Feeding time")
+
+    def listed(self) -> Sequence[sim.Listed]:
+        return (
+            sim.Listed(kind="scenario", name="feeding", shows=("Z-1", "S-OD-2X"), says="All come at once."),
+            sim.Listed(kind="design", name="cage", shows=(), says="One key for all."),
+            sim.Listed(kind="workload", name="closing", shows=(), says="All leave at once."),
+        )
+
+    def text(self, name: str) -> str:
+        return self.TEXT
+
+    def under(self, design: str, workload: str) -> sim.Scenario:
+        return sim.loads(self.TEXT)
+
+
+ZOO = Zoo()
+
+
+def test_every_model_is_listed_on_a_line_of_its_own_by_its_id() -> None:
+    lines = ddbsim("models").stdout.splitlines()
+    rows = catalogue.listed()
+    assert {row.kind for row in rows} == {"scenario", "design", "workload"}
+    for row in rows:
+        line = " ".join((*row.shows, row.name, row.says))
+        assert [found for found in lines if " ".join(found.split()) == " ".join(line.split())], row.name
+    assert len([line for line in lines if line]) == len(rows) + 3  # a head for each kind
+
+
+def test_all_that_is_said_of_one_is_found_by_its_name_or_its_id() -> None:
+    said = ddbsim("models", "flash-sale").stdout
+    assert "ddbsim run flash-sale" in said
+    assert "ddbsim compare" in said  # it is a scenario and a workload
+    assert ddbsim("models", "s-bad-status").stdout.startswith("bad-status")
+    wrong = ddbsim("models", "flesh-sale")
+    assert wrong.exit_code == 2
+    assert "did you mean 'flash-sale'?" in wrong.stderr
+
+
+def test_the_list_as_json_has_all_of_it() -> None:
+    rows = json.loads(ddbsim("models", "--json").stdout)
+    assert [row["name"] for row in rows] == [row.name for row in catalogue.listed()]
+    assert set(rows[0]) == {"kind", "name", "shows", "says"}
+
+
+def test_a_scenario_runs_by_its_name(folder: Path) -> None:
+    by_name = json.loads(ddbsim("run", "flash-sale", "--set", "duration=2m", "--json").stdout)
+    by_hand = sim.with_overrides(models.scenarios.load("flash-sale"), [("duration", '"2m"')])
+    assert by_name == sim.run(by_hand).to_dict()
+
+
+def test_a_file_of_that_name_goes_before(folder: Path) -> None:
+    Path("flash-sale").write_text(models.scenarios.text("flash-sale").replace("Flash sale on demand", "Ours"))
+    assert json.loads(ddbsim("run", "flash-sale", "--set", "duration=1m", "--json").stdout)["title"] == "Ours"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "flesh-sale"), "flesh-sale: no such file, and no scenario of this name — did you mean 'flash-sale'?"),
+        (("run", "flash-sale.toml"), "flash-sale.toml: no such file"),
+        (("new", "flesh-sale"), "flesh-sale: no scenario of this name — did you mean 'flash-sale'?"),
+        (("compare", "bad-statuss", "good-user", "--workload", "flash-sale"), "bad-statuss: no design of this name"),
+        (("compare", "bad-status", "good-user", "--workload", "sale"), "sale: no workload of this name"),
+        (("run", "flash-sale", "--set", "tabel.mode=1"), "--set"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(arguments: Sequence[str], says: str, folder: Path) -> None:
+    answer = ddbsim(*arguments)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert says in answer.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_two_unknown_designs_are_both_told_and_the_workload_once() -> None:
+    answer = ddbsim("compare", "bad-statuss", "good-usr", "--workload", "flesh-sale")
+    assert [line.split(":")[0] for line in answer.stderr.splitlines()] == ["bad-statuss", "flesh-sale", "good-usr"]
+
+
+def test_a_file_is_started_from_a_scenario_with_its_comments(folder: Path) -> None:
+    answer = ddbsim("new", "flash-sale")
+    assert answer.exit_code == 0
+    assert Path("flash-sale.toml").read_text() == models.scenarios.text("flash-sale")
+    again = ddbsim("new", "flash-sale")
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+    assert ddbsim("new", "flash-sale", "--force").exit_code == 0
+    assert ddbsim("new", "flash-sale", "-o", "no/such/folder.toml").exit_code == 2
+
+
+def test_a_file_is_started_from_a_design_under_a_workload(folder: Path) -> None:
+    assert ddbsim("new", "good-user", "--workload", "flash-sale", "-o", "ours.toml").exit_code == 0
+    made = models.scenario(models.designs.good_user(), models.workloads.flash_sale())
+    assert sim.dump(sim.load("ours.toml")) == sim.dump(made)
+
+
+def test_designs_are_compared_under_a_workload(folder: Path) -> None:
+    words = ("compare", "bad-status", "good-user", "--workload", "flash-sale", "--set", "duration=20m")
+    said = json.loads(ddbsim(*words, "--json").stdout)
+    assert [run["label"] for run in said["runs"]] == ["bad-status", "good-user"]
+    bad, good = (run["throttled_fraction"] for run in said["runs"])
+    assert (good, said["cheapest"]) == (0, "good-user")
+    # From 10m on 5,000 orders a second ask for one key range of 1,000 writes a second at most.
+    assert bad > 0.2
+    shown = ddbsim(*words, "--plot", "designs.png").stdout
+    assert "bad-status" in shown
+    assert Path("designs.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize("command", ["run", "check", "new"])
+def test_a_design_alone_is_asked_for_its_workload(command: str, folder: Path) -> None:
+    answer = ddbsim(command, "cage")
+    assert answer.exit_code == 2
+    assert "cage: is a design, which runs under a workload: name one with --workload" in answer.stderr
+    assert "closing" in answer.stderr
+    assert ddbsim(command, "cage", "--workload", "closing").exit_code == 0
+
+
+@pytest.mark.usefixtures("others")
+def test_other_packages_bring_their_own() -> None:
+    assert ddbsim("check", "feeding").stdout == "feeding: valid\n"
+    assert "All come at once." in ddbsim("models").stdout
+    several = ddbsim("run", "S-OD-2X")
+    assert several.exit_code == 2
+    assert "is shown by several scenarios; name one — flash-sale" in several.stderr
+    assert ddbsim("check", "z-1").stdout == "z-1: valid\n"
+    apart = ddbsim("run", "good-user", "--workload", "closing")
+    assert apart.exit_code == 2
+    assert "is a workload of another package than the design good-user" in apart.stderr
+
+
+def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = metadata.EntryPoints([metadata.EntryPoint("gone", "no_such_package:X", catalogue.GROUP)])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: broken)
+    catalogue.collections.cache_clear()
+    try:
+        answer = ddbsim("models")
+    finally:
+        catalogue.collections.cache_clear()
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(
+        "no_such_package:X: the entry point gone in group ddbsim.scenarios cannot be loaded"
+    )

@@ -1,0 +1,402 @@
+"""Key designs: what each request costs, that any of them runs under any workload, and that files and functions say the same."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import models
+import sim
+from models import designs, workloads
+from models.designs import DESIGNS, ROLES, Design
+from models.workloads import WORKLOADS, Need, Workload
+from sim.results.result import Result
+
+MAKERS: dict[str, Callable[..., Any]] = {**DESIGNS, **WORKLOADS}
+
+
+# What may be said of them.
+
+RANGE = re.compile(r"from ([\d.,]*\d) to ([\d.,]*\d)\.$")
+WORDS = re.compile(r"one of ((?:\"\w+\"(?:, )?)+)\.$")
+
+
+def parameters() -> list[Any]:
+    return [
+        pytest.param(made, key, id=f"{name}-{key}")
+        for name, made in MAKERS.items()
+        for key in inspect.signature(made).parameters
+    ]
+
+
+def documented(made: Callable[..., Any], key: str) -> str:
+    """What a docstring says of a parameter, on one line."""
+    text = inspect.getdoc(made) or ""
+    found = re.search(rf"^{key} : (.+(?:\n {{4}}.+)*)", text, re.MULTILINE)
+    assert found, f"{made.__name__} does not say what {key} is"
+    return " ".join(found.group(1).split())
+
+
+@pytest.mark.parametrize(("made", "key"), parameters())
+def test_a_parameter_takes_what_its_docstring_says_and_nothing_beyond(made: Callable[..., Any], key: str) -> None:
+    said, default = documented(made, key), inspect.signature(made).parameters[key].default
+    right: list[Any] = [default]
+    wrong: list[Any] = [None, "nonsense", float("nan")]
+    if isinstance(default, bool):
+        right, wrong = [True, False], [*wrong, 1, "yes"]
+    elif isinstance(default, str):
+        words = WORDS.search(said)
+        assert words, f"{key}: {said!r} does not say which words"
+        right = re.findall(r'"(\w+)"', words.group(1))
+        wrong += [right[0] + "x", right[0].swapcase()]
+    else:
+        limits = RANGE.search(said)
+        assert limits, f"{key}: {said!r} does not say from where to where"
+        is_whole = isinstance(default, int)
+        least, most = ((int if is_whole else float)(limit.replace(",", "")) for limit in limits.groups())
+        right, wrong = [default, least, most], [*wrong, True, least - 1e-6, most + 1, most * (1 + 1e-9) + 1e-9]
+        wrong += [least + 0.5, least - 1] if is_whole else []
+    for value in right:
+        assert made(**{key: value})
+    for value in wrong:
+        with pytest.raises(ValueError, match=rf"^{key} = .*: must be "):
+            made(**{key: value})
+
+
+def test_every_key_design_of_the_mission_is_there(shared: Path) -> None:
+    chapter = (shared / "mission.md").read_text(encoding="utf-8").split("## Key designs")[1].split("\n## ")[0]
+    ids = re.findall(r"^\| (S-[A-Z0-9-]+) \|", chapter, re.MULTILINE)
+    assert [made().shows for made in DESIGNS.values()] == ids
+    assert [f"s-{name}".upper() for name in DESIGNS] == ids
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_is_called_as_it_is_listed_and_says_what_it_shows(name: str) -> None:
+    design = DESIGNS[name]()
+    assert design.name == name
+    assert design.says.endswith(".")
+    assert len(design.says) <= 140
+    with pytest.raises(ValueError, match=r"^role = 'reed': must be 'write' or 'read' or 'list' or 'change'"):
+        design.access("reed")  # type: ignore[arg-type]
+
+
+# What each request costs. Derived by hand: items of 1 KB unless said, half a read unit for 4 KB, a unit for 1 KB written, two in a
+# transaction; with what follows a request.
+
+T, BY_STATUS, BY_STORE, OPEN = "table", "index/by-status", "index/by-store", "index/open-orders"
+W1, R1, L20 = {T: (0, 1)}, {T: (0.5, 0)}, {T: (2.5, 0)}
+PLAIN = {"write": W1, "read": R1, "list": L20, "change": W1}
+COSTS: dict[str, tuple[Design, dict[str, dict[str, tuple[float, float]]]]] = {
+    # A move is a delete and a put in one transaction: 2 × 2.
+    "bad-status": (designs.bad_status(), PLAIN | {"change": {T: (0, 4)}}),
+    "bad-date": (designs.bad_date(), PLAIN),
+    "bad-viral": (designs.bad_viral(), PLAIN),
+    "bad-viral, items": (designs.bad_viral(likes="items"), PLAIN),
+    "bad-tenant": (designs.bad_tenant(), PLAIN),
+    "good-user": (designs.good_user(), PLAIN),
+    "good-tenant-user": (designs.good_tenant_user(), PLAIN),
+    "good-store": (designs.good_store(), PLAIN),
+    # An entry for each order; a list of N × 20; a status that changes is deleted here and put there (F-GSI-3).
+    "good-sharded-gsi": (
+        designs.good_sharded_gsi(shards=4),
+        {
+            "write": {T: (0, 1), BY_STATUS: (0, 1)},
+            "read": R1,
+            "list": {BY_STATUS: (10, 0)},
+            "change": {T: (0, 1), BY_STATUS: (0, 2)},
+        },
+    ),
+    # N queries, each at least half a unit; a change looks for its order first.
+    "shard-random": (
+        designs.shard_random(shards=4),
+        {"write": W1, "read": {T: (2, 0)}, "list": {T: (10, 0)}, "change": {T: (2, 1)}},
+    ),
+    "shard-hash": (designs.shard_hash(shards=4), PLAIN | {"list": {T: (10, 0)}}),
+    # Edges of 200 bytes: twenty are 4,000 bytes.
+    "adjacency": (
+        designs.adjacency(),
+        {"write": {T: (0, 2)}, "read": R1, "list": {T: (0.5, 0)}, "change": {T: (0, 2)}},
+    ),
+    "adjacency, transaction": (
+        designs.adjacency(inverse="transaction"),
+        {"write": {T: (0, 4)}, "read": R1, "list": {T: (0.5, 0)}, "change": {T: (0, 4)}},
+    ),
+    "adjacency, index": (
+        designs.adjacency(inverse="index"),
+        {
+            "write": {T: (0, 1), "index/inverse": (0, 1)},
+            "read": R1,
+            "list": {"index/inverse": (0.5, 0)},
+            "change": {T: (0, 1), "index/inverse": (0, 1)},
+        },
+    ),
+    # A list: 20 keys of 100 bytes, then 20 posts one by one; a rename: 1 + 50, and 50 keys of 100 bytes are 8 KB.
+    "denorm": (
+        designs.denorm(),
+        {
+            "write": {T: (0, 1), "index/by-author": (0, 1)},
+            "read": R1,
+            "list": {T: (10, 0), "index/by-author": (0.5, 0)},
+            "change": {T: (0, 51), "index/by-author": (1, 0)},
+        },
+    ),
+    "denorm, not copied": (
+        designs.denorm(copied=False),
+        {
+            "write": {T: (0, 1), "index/by-author": (0, 1)},
+            "read": {T: (1, 0)},
+            "list": {T: (20, 0), "index/by-author": (0.5, 0)},
+            "change": W1,
+        },
+    ),
+    "sparse": (
+        designs.sparse(),
+        {
+            "write": {T: (0, 1), OPEN: (0, 0.1)},
+            "read": R1,
+            "list": {OPEN: (2.5, 0)},
+            "change": {T: (0, 1), OPEN: (0, 0.1)},
+        },
+    ),
+    "sparse, full": (
+        designs.sparse(full=True),
+        {"write": {T: (0, 1), OPEN: (0, 1)}, "read": R1, "list": {OPEN: (25, 0)}, "change": {T: (0, 1), OPEN: (0, 1)}},
+    ),
+    # Orders of 3 KB: 3 units, entries 3, 1, 1; a list of 60 KB, 12,000 bytes, 2,000 bytes and 20 orders at half a unit.
+    "projection": (
+        designs.projection(),
+        {
+            "write": {T: (0, 3), BY_STORE: (0, 3)},
+            "read": R1,
+            "list": {BY_STORE: (7.5, 0)},
+            "change": {T: (0, 3), BY_STORE: (0, 3)},
+        },
+    ),
+    "projection, INCLUDE": (
+        designs.projection(kind="INCLUDE"),
+        {"write": {T: (0, 3), BY_STORE: (0, 1)}, "read": R1, "list": {BY_STORE: (1.5, 0)}, "change": {T: (0, 3)}},
+    ),
+    "projection, KEYS_ONLY": (
+        designs.projection(kind="KEYS_ONLY"),
+        {
+            "write": {T: (0, 3), BY_STORE: (0, 1)},
+            "read": R1,
+            "list": {T: (10, 0), BY_STORE: (0.5, 0)},
+            "change": {T: (0, 3)},
+        },
+    ),
+    # All charged to the table, lists strongly consistent; a key that changes is two writes of its entry.
+    "lsi-gsi": (designs.lsi_gsi(), {"write": {T: (0, 2)}, "read": R1, "list": {T: (5, 0)}, "change": {T: (0, 3)}}),
+    "lsi-gsi, gsi": (
+        designs.lsi_gsi(kind="gsi"),
+        {
+            "write": {T: (0, 1), "index/by-amount": (0, 1)},
+            "read": R1,
+            "list": {"index/by-amount": (2.5, 0)},
+            "change": {T: (0, 1), "index/by-amount": (0, 2)},
+        },
+    ),
+    # Ten matching orders are 12 KB, all hundred are 100 KB.
+    "composite-sk": (designs.composite_sk(), {"write": W1, "read": R1, "list": {T: (1.5, 0)}, "change": {T: (0, 4)}}),
+    "composite-sk, filtered": (designs.composite_sk(filtered=True), PLAIN | {"list": {T: (12.5, 0)}}),
+}
+
+ONE_EACH = Workload(
+    name="one-each",
+    says="One request of each role a second.",
+    duration="1s",
+    needs=tuple(Need(name=role, role=role, keys={"rate": 1}) for role in ROLES),
+)
+
+
+def cost_of(result: Result, need: str) -> dict[str, tuple[float, float]]:
+    """Read and write units of one request with all that follows it, where there are any."""
+    told = result.to_dict()["traffic"]
+    total: dict[str, tuple[float, float]] = {}
+    for pattern in result.scenario.traffic:
+        if pattern.name == need or pattern.name.startswith(f"{need}: "):
+            times = 1 if pattern.follows is None else pattern.follows.per
+            for resource, each in told[pattern.name]["units_per_request"].items():
+                read, write = total.get(resource, (0, 0))
+                total[resource] = (read + times * each["read"], write + times * each["write"])
+    return {resource: both for resource, both in total.items() if any(both)}
+
+
+@pytest.mark.parametrize("label", COSTS)
+def test_a_request_costs_what_arithmetic_says(label: str) -> None:
+    design, costs = COSTS[label]
+    result = sim.run(models.scenario(design, ONE_EACH))
+    assert {role: cost_of(result, role) for role in ROLES} == costs
+
+
+def test_every_design_has_its_costs_derived() -> None:
+    assert {label.split(",")[0] for label in COSTS} == set(DESIGNS)
+
+
+# Under workloads.
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_any_design_runs_under_any_workload(name: str, workload: str) -> None:
+    scenario = models.scenario(DESIGNS[name](), WORKLOADS[workload]())
+    assert scenario.notes == ()
+    assert sim.loads(sim.dump(scenario)) == scenario
+    # Ticks of a minute: the whole of it, thinly.
+    result = sim.run(models.scenario(DESIGNS[name](), WORKLOADS[workload](), settings={"tick": "60s"}))
+    assert all(record.offered.sum() > 0 for record in result.traffic.values())
+    assert result.offered == pytest.approx(result.succeeded + result.failed + result.in_flight)
+    if name in ("good-user", "good-tenant-user", "good-store", "composite-sk") and workload != "lock-polling":
+        assert result.throttled == 0, "the table was made for this"
+
+
+@pytest.mark.parametrize("label", COSTS)
+def test_any_variant_of_a_design_makes_a_scenario_of_any_workload(label: str) -> None:
+    for made in WORKLOADS.values():
+        assert models.scenario(COSTS[label][0], made()).notes == ()
+
+
+def test_what_follows_a_request_is_told_apart_by_a_word() -> None:
+    scenario = models.scenario(designs.denorm(copies=7), ONE_EACH)
+    follows = {one.name: (one.follows.traffic, one.follows.per) for one in scenario.traffic if one.follows}
+    assert follows == {
+        "list: posts": ("list", 1),
+        "change: find copies": ("change", 1),
+        "change: copies": ("change", 7),
+    }
+
+
+def asked(design: Design, *needs: Need, **capacity: Any) -> dict[str, sim.Traffic]:
+    workload = Workload(name="w", says="W.", duration="1m", needs=needs)
+    return {one.name: one for one in models.scenario(design, workload, **capacity).traffic}
+
+
+def test_what_a_need_says_goes_where_it_means_something() -> None:
+    strong = Need(name="r", role="read", keys={"rate": 1, "consistent": True, "item_bytes": 300})
+    listed = Need(name="l", role="list", keys={"rate": 1, "consistent": True})
+    taken = Need(name="c", role="change", keys={"rate": 1, "condition_fails": 0.5, "consistent": True, "clients": 3})
+    found = asked(designs.shard_random(), strong, listed, taken)
+    assert all(found[name].consistent for name in "rlc")
+    assert (found["r"].item_bytes, found["r"].missing) == (300, 0.9)
+    assert (found["c"].condition_fails, found["c: found"].condition_fails) == (0, 0.5)
+    assert (found["c"].rate, found["c: found"].rate) == (1, None)
+    assert found["c: found"].clients == 3
+    # A global index has no consistent reads, so the design does without.
+    assert not asked(designs.good_sharded_gsi(), listed)["l"].consistent
+    assert asked(designs.lsi_gsi(), listed)["l"].consistent
+    # A profile keeps its own size.
+    renamed = asked(designs.denorm(), Need(name="c", role="change", keys={"rate": 1, "item_bytes": 2048}))
+    assert (renamed["c"].item_bytes, renamed["c: copies"].item_bytes) == (512, 2048)
+
+
+def test_batches_are_of_what_batches_take_and_as_many_requests_of_all_else() -> None:
+    load = Need(name="load", role="write", keys={"rate": [["0s", 4], ["30s", 8]], "count": 100}, batch=25)
+    put = asked(designs.good_user(), load)["load"]
+    assert (put.operation, put.batch, put.count) == ("BatchWriteItem", 25, 100)
+    counted = asked(designs.bad_viral(), load)["load"]
+    assert (counted.operation, counted.count) == ("UpdateItem", 2500)
+    steps: Any = counted.rate
+    assert [rate for _, rate in steps.steps] == [100, 200]
+    spike = Need(
+        name="load",
+        role="write",
+        keys={"rate": {"kind": "spike", "base": 1, "peak": 3, "at": "9s", "lasting": "9s"}},
+        batch=2,
+    )
+    rate: Any = asked(designs.bad_viral(), spike)["load"].rate
+    assert (rate.base, rate.peak, rate.at, rate.lasting) == (2, 6, 9, 9)
+    for source in (
+        {"threads": 3},
+        {"rate": {"kind": "csv", "path": "r.csv", "time": "t", "value": "v", "per": "second"}},
+    ):
+        with pytest.raises(ValueError, match="batch = 1"):
+            asked(designs.bad_viral(), Need(name="load", role="write", keys=source, batch=2))
+    both = asked(designs.adjacency(), load)
+    assert both["load: inverse"].operation == "BatchWriteItem"
+    assert both["load: inverse"].batch == 25
+    looked = Need(name="c", role="change", keys={"rate": 1}, batch=3)
+    assert asked(designs.shard_random(), looked)["c"].rate == 3
+    # A batch is followed by batches, or by as many updates as it has items.
+    counting = Design(
+        name="counting",
+        shows="S",
+        says="S.",
+        pk="USER#{user}",
+        accesses={"write": ({"operation": "PutItem"}, {"called": "count", "operation": "UpdateItem", "per": 2})},
+    )
+    follows = asked(counting, load)["load: count"].follows
+    assert follows is not None
+    assert follows.per == 25 * 2
+    seen = asked(designs.denorm(copied=False), Need(name="r", role="read", keys={"rate": 1}, batch=5))
+    assert (seen["r"].batch, seen["r: author"].batch) == (5, 5)
+
+
+def test_an_index_has_what_its_table_has() -> None:
+    warm = models.scenario(designs.good_sharded_gsi(), workloads.flash_sale())
+    assert warm.table.gsi[0].warm_write == 2 * 10_000  # twice the previous peak, as its table
+    assert not warm.cost.warm_bought
+    small = models.scenario(
+        designs.good_sharded_gsi(), workloads.flash_sale(), mode="provisioned", read_capacity=5, write_capacity=7
+    )
+    assert (small.table.gsi[0].read_capacity, small.table.gsi[0].write_capacity) == (5, 7)
+    bought = models.scenario(designs.good_sharded_gsi(), workloads.flash_sale(), mode="on-demand", warm_write=8000)
+    assert bought.table.gsi[0].warm_write == 8000
+    assert bought.cost.warm_bought
+
+
+def test_variants_of_a_design_are_compared_under_labels_of_ones_own() -> None:
+    kinds = {kind: designs.projection(kind=kind) for kind in ("ALL", "INCLUDE", "KEYS_ONLY")}
+    compared = models.compare(kinds, workloads.tenant_dominance(orders_per_s=100), settings={"duration": "1m"})
+    written = {
+        one.label: one.result.resources["index/by-store"].lanes["write"].consumed_units.sum()
+        for one in compared.variants
+    }
+    assert list(written) == list(kinds)
+    # Orders of 3 KB: three units in an index of everything, changes of a fiftieth as many included; one in the others.
+    assert written["ALL"] / written["KEYS_ONLY"] == pytest.approx(3 * 1.02, rel=0.03)
+    assert written["INCLUDE"] == pytest.approx(written["KEYS_ONLY"])
+    with pytest.raises(ValueError, match="two designs are called projection"):
+        models.compare(kinds.values(), workloads.tenant_dominance())
+
+
+# Named scenarios.
+
+STANDS_FOR = {
+    "bad-viral-items": designs.bad_viral(likes="items"),
+    "good-sharded-gsi-one-shard": designs.good_sharded_gsi(shards=1),
+    "denorm-without-copies": designs.denorm(copied=False),
+    "sparse-full": designs.sparse(full=True),
+    "projection-include": designs.projection(kind="INCLUDE"),
+    "projection-keys-only": designs.projection(kind="KEYS_ONLY"),
+    "lsi-gsi-global": designs.lsi_gsi(kind="gsi"),
+    "composite-sk-filter": designs.composite_sk(filtered=True),
+} | {name: made() for name, made in DESIGNS.items()}
+
+
+def keys_of(scenario: sim.Scenario) -> dict[str, Any]:
+    """Keys of table and indexes, without capacities."""
+    table = scenario.table
+    own = ("name", "pk", "sk", "projection", "projected_bytes", "present")
+    families = {"gsi": table.gsi, "lsi": table.lsi}
+    return {"pk": table.pk, "sk": table.sk} | {
+        family: [{key: getattr(index, key, None) for key in own} for index in indexes]
+        for family, indexes in families.items()
+    }
+
+
+@pytest.mark.parametrize("name", STANDS_FOR)
+def test_a_named_scenario_has_the_keys_of_the_design_it_stands_for(name: str) -> None:
+    design, named = STANDS_FOR[name], models.scenarios.load(name)
+    assert named.shows == (design.shows,)
+    assert keys_of(named) == keys_of(models.scenario(design, ONE_EACH))
+    assert named.notes == ()
+
+
+def test_every_named_scenario_of_a_key_design_stands_for_one() -> None:
+    ids = {made().shows for made in DESIGNS.values()}
+    assert {one.name for one in models.scenarios.named() if ids & set(one.shows)} == set(STANDS_FOR)

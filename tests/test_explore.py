@@ -1,0 +1,423 @@
+"""Sliders over a scenario: what each position means as a scenario, and that picture and verdict are those of the position."""
+
+from __future__ import annotations
+
+import builtins
+import struct
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import ipywidgets
+import pytest
+from reference.small import pattern, provisioned, scenario
+
+import sim
+from sim.explore import Explorer
+from sim.explore.controls import Controls, Knob, controls_of
+from sim.explore.explorer import INSTALL, busiest_of
+from sim.explore.picture import DPI, WIDTH_INCHES, panels_of
+from sim.names import TABLE, Dimension
+from sim.scenario.table import holders
+
+UPDATE_MAX_S = 0.3  # wanted on an idle machine; below held with room for one that runs other tests beside it
+ROOM = 4.0
+READ, WRITE = Dimension.READ, Dimension.WRITE
+
+DESIGN: dict[str, Any] = {
+    "format": 1,
+    "title": "Orders by status",
+    "description": "What it claims.",
+    "shows": ["S-ID"],
+    "duration": "10m",
+    "fields": {
+        "user": {"kind": "zipf", "count": 1000, "exponent": 0.85},
+        "shard": {"kind": "hash", "of": "user", "count": 10},
+    },
+    "table": {
+        "pk": "USER#{user}",
+        "mode": "provisioned",
+        "read_capacity": 200,
+        "write_capacity": 600,
+        "autoscaling": {"write": {"min": 600, "max": 900}},
+        "gsi": [{"name": "by-status", "pk": "S#{shard}", "read_capacity": 5, "write_capacity": 400}],
+    },
+    "traffic": [
+        {"name": "steps", "operation": "PutItem", "rate": [["0s", 100], ["5m", 300]]},
+        {"name": "ramp", "operation": "PutItem", "rate": {"kind": "ramp", "from": 50, "to": 10, "over": "5m"}},
+        {"name": "spike", "operation": "PutItem", "rate": {"kind": "spike", "base": 1, "peak": 40, "at": "1m", "lasting": "1m"}},
+        {"name": "day", "operation": "GetItem", "rate": {"kind": "diurnal", "mean": 60, "peak": 100, "peak_at": "12:00"}},
+        {"name": "plain", "operation": "GetItem", "rate": 10},
+        {"name": "after", "operation": "GetItem", "follows": {"traffic": "plain"}},
+    ],
+}  # fmt: skip
+BUSY = {(TABLE, READ): 100.0, (TABLE, WRITE): 300.0, ("index/by-status", WRITE): 300.0}
+
+
+def controls(document: Mapping[str, Any] = DESIGN, **more: Any) -> Controls:
+    one = sim.from_dict(document)
+    return controls_of(one, {key: most for key, most in BUSY.items() if key[0] in holders(one.table)}, **more)
+
+
+def knob(found: Controls, name: str) -> Knob:
+    return next(knob for knob in found.knobs if knob.name == name)
+
+
+def document(found: Controls, **position: float | str) -> dict[str, Any]:
+    """The scenario of a position, as the format writes it."""
+    import tomllib
+
+    return tomllib.loads(sim.dump(found.at(position)))
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Explorer:
+    return sim.explore(users=200, duration="10m")
+
+
+# Positions as scenarios.
+
+
+def test_a_scenario_has_sliders_for_what_it_has() -> None:
+    found = controls()
+    assert [(knob.name, knob.label, knob.base) for knob in found.knobs] == [
+        ("rate", "highest rate (requests/s)", 300 + 50 + 40 + 100 + 10),
+        ("skew", "skew (zipf exponent)", 0.85),
+        ("shards", "shards", 10),
+        ("read_capacity", "read capacity (units/s)", 200),
+        ("write_capacity", "write capacity (units/s)", 600),
+        ("capacity.by-status", "write capacity of by-status (units/s)", 400),
+    ]
+    assert found.base["mode"] == "provisioned"
+
+
+def test_the_base_is_the_scenario_itself_and_so_is_a_slider_that_rounds() -> None:
+    found = controls()
+    assert found.at(found.base) is found.scenario
+    assert found.at({}) is found.scenario
+    assert found.at({"skew": 0.85 + 1e-9}) is found.scenario
+
+
+def test_the_rate_scales_every_pattern_and_every_shape() -> None:
+    rates = [traffic.get("rate") for traffic in document(controls(), rate=1000)["traffic"]]
+    assert rates == [
+        [[0, 200], [300, 600]],
+        {"kind": "ramp", "from": 100, "to": 20, "over": 300},
+        {"kind": "spike", "base": 2, "peak": 80, "at": 60, "lasting": 60},
+        {"kind": "diurnal", "mean": 120, "peak": 200, "peak_at": 43200},
+        20,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("position", "place", "value"),
+    [
+        ({"skew": 1.2}, ("fields", "user", "exponent"), 1.2),
+        ({"shards": 4}, ("fields", "shard", "count"), 4),
+        ({"read_capacity": 50}, ("table", "read_capacity"), 50),
+        ({"write_capacity": 700}, ("table", "write_capacity"), 700),
+        ({"capacity.by-status": 90}, ("table", "gsi", 0, "write_capacity"), 90),
+    ],
+)
+def test_a_slider_changes_one_value_and_nothing_else(
+    position: dict[str, float | str], place: tuple[str | int, ...], value: float
+) -> None:
+    moved, base = document(controls(), **position), document(controls())
+    inner: Any = base
+    for key in place[:-1]:
+        inner = inner[key]
+    assert inner[place[-1]] != value
+    inner[place[-1]] = value
+    del base["description"], base["shows"]  # a scenario that was moved does not bear the claim of the other
+    assert moved == base
+
+
+def test_on_demand_leaves_no_provisioned_capacity_behind() -> None:
+    table = document(controls(), mode="on-demand", write_capacity=700)["table"]
+    assert table == {"pk": "USER#{user}", "mode": "on-demand", "gsi": [{"name": "by-status", "pk": "S#{shard}"}]}
+
+
+def test_a_table_on_demand_gets_the_capacity_of_its_sliders_when_it_is_provisioned() -> None:
+    limits = {"max_write": 5000, "previous_peak_write": 900}
+    table = {"pk": "USER#{user}", "mode": "on-demand", **limits, "gsi": [{"name": "by-status", "pk": "S#{shard}"}]}
+    found = controls({**DESIGN, "table": table})
+    made = document(found, mode="provisioned")["table"]
+    index = {"name": "by-status", "pk": "S#{shard}", "read_capacity": 1, "write_capacity": 400}
+    # A quarter more than the busiest period asks, rounded up.
+    assert made == {
+        "pk": "USER#{user}",
+        "mode": "provisioned",
+        "read_capacity": 150,
+        "write_capacity": 400,
+        "gsi": [index],
+    }
+    assert document(found, mode="provisioned", write_capacity=350)["table"]["write_capacity"] == 350
+    assert found.at({"write_capacity": 350}) is found.scenario  # without meaning on demand
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"event": [{"at": "5m", "write_capacity": 700}]},
+        {"admission": "static"},
+        {"event": [{"at": "5m", "mode": "on-demand"}]},
+    ],
+)
+def test_a_scenario_that_hangs_on_its_mode_offers_no_other(more: dict[str, Any]) -> None:
+    found = controls({**DESIGN, **more})
+    assert found.modes == ()
+    with pytest.raises(ValueError, match="mode: there is no such slider"):
+        found.named({"mode": "on-demand"})
+
+
+def test_several_fields_of_a_kind_have_sliders_by_their_names() -> None:
+    fields = {
+        "user": {"kind": "zipf", "count": 9, "exponent": 1},
+        "post": {"kind": "zipf", "count": 9, "exponent": 3},
+        "item": {"kind": "uniform", "count": 400},
+    }
+    found = controls(
+        {
+            **DESIGN,
+            "fields": fields,
+            "table": {"pk": "{user}#{post}#{item}", "mode": "on-demand"},
+            "traffic": [{"name": "a", "operation": "PutItem", "rate": 1}],
+        }
+    )
+    assert [k.name for k in found.knobs][:4] == ["rate", "skew.user", "skew.post", "shards"]
+    assert knob(found, "shards").label == "number of item"  # the only field that could be a shard
+    assert knob(found, "skew.post").high >= 3.5
+    assert document(found, **{"skew.post": 2.0})["fields"]["post"]["exponent"] == 2
+
+
+def test_without_fields_or_rates_there_are_no_sliders_for_them() -> None:
+    one = scenario(
+        pattern(rate=None, threads=2, count=9), table=provisioned() | {"pk": "ONE"}, fields={}, level="request"
+    )
+    assert [k.name for k in controls_of(one, {(TABLE, WRITE): 9.0}).knobs] == ["capacity"]
+
+
+# Ranges.
+
+
+@pytest.mark.parametrize("start", [1, 7, 0.4, 1234, 3000, 99_999, 33.3])
+def test_a_slider_has_a_hundred_even_steps_and_stands_on_one(start: float) -> None:
+    rate = knob(controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": start}]}), "rate")
+    assert rate.low == 0
+    assert rate.high >= 3 * start
+    assert (rate.high - rate.low) / rate.step >= 100 - 1e-9
+    assert rate.base / rate.step == pytest.approx(round(rate.base / rate.step), abs=1e-6)
+
+
+def test_ranges_are_what_one_asks_for() -> None:
+    found = controls(ranges={"rate": (400, 2000), "shards": (2, 12)})
+    assert (knob(found, "rate").low, knob(found, "rate").high) == (400, 2000)
+    assert (knob(found, "shards").low, knob(found, "shards").high, knob(found, "shards").step) == (2, 12, 1)
+    assert knob(found, "write_capacity").low > 0  # there is no capacity of 0, unless one asks for it
+
+
+@pytest.mark.parametrize(
+    ("ranges", "says"),
+    [
+        ({"speed": (0, 1)}, "ranges: there is no slider 'speed'"),
+        ({"rate": (600, 0)}, "low below high"),
+        ({"rate": (0, float("inf"))}, "low below high"),
+        ({"rate": (0, 400)}, "rate is 500 at the start, not from 0 to 400"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        controls(ranges=ranges)
+
+
+@pytest.mark.parametrize(
+    ("position", "says"),
+    [
+        ({"shard": 3}, "shard: there is no such slider; did you mean 'shards'"),
+        ({"shards": 500}, "shards: 500 is not on its slider, 1 to 50"),
+        ({"shards": "many"}, "shards: 'many' is not on its slider"),
+        ({"mode": "serverless"}, "mode: 'serverless' is none"),
+    ],
+)
+def test_a_position_that_is_on_no_slider_is_refused(position: dict[str, float | str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        controls().named(position)
+
+
+# The explorer.
+
+
+def test_the_table_of_users_starts_with_a_hot_key_that_shards_help() -> None:
+    explorer = sim.explore()
+    assert explorer.position == {"rate": 3000, "skew": 1.5, "shards": 1, "capacity": 4000, "mode": "provisioned"}
+    assert explorer.verdict.startswith("THROTTLES ")
+    assert "write sharding" in explorer.verdict
+    hot = explorer.result.throttled_fraction
+    explorer.move(capacity=12_000)
+    assert explorer.result.throttled_fraction == pytest.approx(hot, rel=0.2)  # capacity does not
+    explorer.move(capacity=4000, shards=4)
+    assert explorer.verdict.startswith("OK ")
+
+
+def test_a_move_runs_the_scenario_of_the_position(explorer: Explorer) -> None:
+    before = explorer.picture
+    explorer.move(rate=1200, skew=0.5)
+    assert explorer.scenario.traffic[0].rate == 1200
+    assert explorer.result.scenario is explorer.scenario
+    assert explorer.result.offered == pytest.approx(1200 * 600, rel=0.01)
+    assert explorer.picture != before
+    again = sim.loads(sim.dump(explorer.scenario))
+    assert sim.run(again).to_json() == explorer.result.to_json()
+
+
+def test_an_update_is_quick() -> None:
+    explorer = sim.explore()
+    seconds = []
+    for rate in (3100, 3500, 2000, 4000, 5000):
+        explorer.move(rate=rate)
+        seconds.append(explorer.seconds)
+        assert explorer.result.offered == pytest.approx(rate * 1800, rel=0.01)  # the same work
+    assert min(seconds) < ROOM * UPDATE_MAX_S
+
+
+def test_the_picture_keeps_its_size(explorer: Explorer) -> None:
+    sizes = set()
+    for mode in ("provisioned", "on-demand"):
+        explorer.move(mode=mode, rate=0 if mode == "on-demand" else 4000)
+        assert explorer.picture.startswith(b"\x89PNG")
+        sizes.add(struct.unpack(">II", explorer.picture[16:24]))
+    assert len(sizes) == 1
+    assert sizes.pop()[0] == DPI * WIDTH_INCHES
+
+
+def test_panels_are_rates_above_partitions_and_those_of_an_index() -> None:
+    assert panels_of([(TABLE, WRITE)]) == ((TABLE, WRITE), (TABLE, None))
+    assert panels_of([]) == ((TABLE, WRITE), (TABLE, None))
+    assert panels_of(list(BUSY)) == ((TABLE, READ), (TABLE, WRITE), (TABLE, None), ("index/by-status", None))
+
+
+def test_a_given_scenario_starts_where_it_is_told_to() -> None:
+    one = sim.from_dict(DESIGN)
+    assert set(busiest_of(sim.run(one))) == set(BUSY)
+    explorer = sim.explore(one, rate=250, shards=60)
+    assert explorer.position["rate"] == 250
+    assert explorer.scenario.fields["shard"].count == 60  # type: ignore[union-attr]
+    assert struct.unpack(">I", explorer.picture[20:24])[0] > 600  # four panels
+    with pytest.raises(ValueError, match="users: is for the table of users"):
+        sim.explore(one, users=3)
+    with pytest.raises(ValueError, match="capacity: there is no such slider"):
+        sim.explore(one, capacity=3)  # of reads, or of writes?
+    with pytest.raises(sim.ScenarioError, match="rate"):
+        sim.explore(rate=-1)
+
+
+# The widget.
+
+
+def sliders(explorer: Explorer) -> dict[str, Any]:
+    grid = explorer.widget.children[0]
+    found = {child.description: child for child in grid.children[:-1]}
+    return found | {"mode": grid.children[-1].children[1]}
+
+
+def said(explorer: Explorer) -> str:
+    return "\n".join(child.value for child in explorer.widget.children if isinstance(child, ipywidgets.HTML))
+
+
+def shown(explorer: Explorer) -> bytes:
+    (image,) = (child for child in explorer.widget.children if isinstance(child, ipywidgets.Image))
+    data: bytes = image.value
+    return data
+
+
+@pytest.fixture
+def small() -> Explorer:
+    return sim.explore(users=50, duration="5m", ranges={"capacity": (0, 8000)})
+
+
+def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
+    assert list(sliders(small)) == [
+        "rate (requests/s)", "skew (zipf exponent)", "shards", "write capacity (units/s)", "mode"
+    ]  # fmt: skip
+    before, told = shown(small), said(small)
+    assert "THROTTLES" in told
+    sliders(small)["shards"].value = 4
+    assert small.scenario.fields["shard"].count == 4  # type: ignore[union-attr]
+    assert shown(small) == small.picture != before
+    assert said(small) != told
+    assert sliders(small)["rate (requests/s)"].continuous_update
+
+
+def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: Explorer) -> None:
+    result, before = small.result, shown(small)
+    sliders(small)["write capacity (units/s)"].value = 0
+    assert "NOT SIMULATED" in said(small)
+    assert "table.write_capacity" in said(small)
+    assert small.error
+    assert (small.result, shown(small)) == (result, before)
+    sliders(small)["write capacity (units/s)"].value = 4000
+    assert small.error == ""
+    assert "NOT SIMULATED" not in said(small)
+
+
+def test_what_means_nothing_in_a_mode_does_not_move(small: Explorer) -> None:
+    assert not sliders(small)["write capacity (units/s)"].disabled
+    sliders(small)["mode"].value = "on-demand"
+    assert small.scenario.table.mode == "on-demand"
+    assert sliders(small)["write capacity (units/s)"].disabled
+
+
+def test_a_move_from_python_moves_the_sliders_and_runs_once(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sliders(small)
+    runs = []
+    monkeypatch.setattr(
+        sys.modules[Explorer.__module__], "run", lambda scenario: runs.append(scenario) or sim.run(scenario)
+    )
+    small.move(rate=4000, shards=2, mode="on-demand")
+    assert (before["rate (requests/s)"].value, before["shards"].value, before["mode"].value) == (4000, 2, "on-demand")
+    assert len(runs) == 1
+    assert shown(small) == small.picture
+
+
+def test_moves_from_two_threads_end_at_the_newest(small: Explorer) -> None:
+    slider = sliders(small)["shards"]
+    other = threading.Thread(target=lambda: setattr(slider, "value", 7))
+    slider.value = 3
+    other.start()
+    slider.value = 5
+    other.join()
+    assert small.position["shards"] == slider.value
+    assert small.scenario.fields["shard"].count == slider.value  # type: ignore[union-attr]
+    assert shown(small) == small.picture
+
+
+def test_a_notebook_gets_sliders_and_a_saved_page_a_picture(small: Explorer) -> None:
+    data = small._repr_mimebundle_()
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == small.widget.model_id
+    assert "data:image/png;base64," in data["text/html"]
+    assert "rate (requests/s): 3,000" in data["text/html"]
+    assert data["text/plain"] == repr(small)
+    assert "THROTTLES" in repr(small)
+
+
+def test_without_ipywidgets_there_is_a_picture_and_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == "ipywidgets":
+            raise ImportError("No module named 'ipywidgets'", name="ipywidgets")
+        return real(name, *rest, **more)
+
+    monkeypatch.delitem(sys.modules, "sim.explore.widgets", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    explorer = sim.explore(users=50, duration="5m")
+    data = explorer._repr_mimebundle_()
+    assert set(data) == {"text/plain", "text/html"}
+    assert data["text/plain"].startswith(INSTALL)
+    assert "pip install &#x27;ddbsim[notebooks]&#x27;" in data["text/html"]
+    assert "data:image/png;base64," in data["text/html"]
+    assert explorer.widget is None
+    explorer.move(shards=4)
+    assert explorer.scenario.fields["shard"].count == 4  # type: ignore[union-attr]
