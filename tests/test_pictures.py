@@ -329,6 +329,9 @@ def test_on_demand_the_buckets_that_refused_most_are_drawn() -> None:
     assert [one for one in legend(panel) if one.startswith("partition")] == [f"partition {k}" for k in range(4)]
     assert line(panel, "partition 2")[1][1:].max() < 30
     assert line(panel, "partition 1")[1].min() == 1000
+    # The first four refuse a sale's 6,000 a second for minutes; their halves are as empty, and refuse less.
+    sale = plots.draw_levels(run_of("flash-sale"), axes())
+    assert [one for one in legend(sale) if one.startswith("partition")] == [f"partition {k}" for k in range(4)]
     many = plots.draw_levels(on_demand(1, partitions=500, duration=60), axes())
     shown = [one for one in legend(many) if one.startswith("partition")]
     assert len(shown) == 4
@@ -673,3 +676,10 @@ def test_each_function_returns_the_axes_that_it_was_given() -> None:
         assert draw(on_demand(10), panel) is panel
     panel = axes()
     assert plots.draw_comparison(compared(2), panel) is panel
+
+
+def test_the_public_door_has_every_picture() -> None:
+    drawn = {"comparison", "levels", "partitions", "rates", "ring", "shards"}
+    made = {"plot_run", "plot_comparison", "save_run", "save_comparison"}
+    assert set(plots.__all__) == {f"draw_{name}" for name in drawn} | made | {"figure"}
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
