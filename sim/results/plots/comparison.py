@@ -240,7 +240,7 @@ def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes,
             panel.set_ylim(0, top)
             if panel in hidden:
                 panel.text(
-                    0.99,
+                    0.97,
                     1 - 0.2 * _WORDS_FRACTION,
                     f"capacity {amount(hidden[panel])}/s, out of view",
                     transform=panel.transAxes,
