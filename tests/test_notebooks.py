@@ -33,6 +33,11 @@ def test_a_lesson_runs_from_a_fresh_kernel(path: Path) -> None:
     assert run_lesson(path, thin=True, limit_s=LIMIT_S).cpu_s < CPU_MAX_S
 
 
+def test_there_are_twelve_lessons_with_their_answers() -> None:
+    numbers = [int(path.name[:2]) for path in ALL]
+    assert numbers == [number for number in range(1, 13) for _ in ("lesson", "answers")]
+
+
 # The harness itself.
 
 

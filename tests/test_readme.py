@@ -9,6 +9,7 @@ import matplotlib
 import pytest
 
 import sim
+from sim.catalogue import Kind, find
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,10 +24,37 @@ def test_the_lines_of_python_run(
 ) -> None:
     matplotlib.use("agg")
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks("python")
-    exec(compile(program, "README.md", "exec"), {})
+    first, designs = blocks("python")
+    exec(compile(first, "README.md", "exec"), {})
     assert "of attempts throttled" in capsys.readouterr().out
     assert (tmp_path / "flash-sale.png").stat().st_size > 10_000
+    exec(compile(designs, "README.md", "exec"), {})
+    assert "one key a status would cost" in capsys.readouterr().out
+    assert (tmp_path / "designs.png").stat().st_size > 10_000
+
+
+def test_the_commands_by_name_are_right() -> None:
+    """Every name that a line of the README runs, starts or compares is one of the catalogue."""
+    shell = [line.split("#")[0].split() for block in blocks("sh") for line in block.splitlines()]
+    inline = [words.split() for words in re.findall(r"`(ddbsim [^`]+)`", README)]
+    used: dict[Kind, set[str]] = {"scenario": set(), "design": set(), "workload": set()}
+    for words in shell + inline:
+        if words[:1] != ["ddbsim"] or len(words) < 2:
+            continue
+        if "--workload" in words:
+            at = words.index("--workload")
+            used["workload"].add(words[at + 1])
+            used["design"] |= set(words[2:at])
+        elif words[1] in ("run", "new"):
+            used["scenario"] |= {word for word in words[2:3] if "." not in word}
+    assert {kind: bool(names) for kind, names in used.items()} == dict.fromkeys(used, True)
+    assert [(kind, name) for kind, names in used.items() for name in names if find(kind, name) is None] == []
+
+
+def test_the_pictures_of_the_readme_are_those_there_are() -> None:
+    named = set(re.findall(r"\b((?:plot|draw)_[a-z]+)\(", README))
+    assert named <= set(sim.plots.__all__)
+    assert {name for name in sim.plots.__all__ if name.startswith(("plot_", "draw_"))} <= named
 
 
 def test_the_scenario_file_runs() -> None:
