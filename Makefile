@@ -49,7 +49,7 @@ $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/notebooks.stamp: pyproject.toml | $(VENV)/bin/python
 	@echo "installing into $(VENV), with JupyterLab"
-	@$(PIP) install -e '.[iac,notebooks]'
+	@$(PIP) install -e '.[notebooks]'
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
