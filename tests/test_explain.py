@@ -462,3 +462,16 @@ def test_a_pattern_is_named_with_a_hot_key_only_where_its_fields_can_make_it(
     )
     assert touches(result, result.scenario.traffic[1], "table", Dimension.WRITE, "TENANT#LARGE") is hits
     assert ("the large one and others to one item" in explain(result)[0]) is hits
+
+
+def test_a_split_is_not_called_too_slow_for_a_single_item() -> None:
+    """In four minutes no split begins, and none would ever divide an item; at 20 minutes the service has declined it."""
+    scenario = sim.Scenario(
+        duration="4m",
+        table=sim.Table(pk="COUNTER", mode="on-demand", partitions=4),
+        traffic=[sim.Traffic(name="counts", operation="UpdateItem", rate=1500)],
+    )
+    short = "\n".join(explain(sim.run(scenario)))
+    assert "too slow" not in short
+    assert "Split for heat would not have helped in a longer run either: an item stays in one partition" in short
+    assert "declined" in "\n".join(explain(sim.run(sim.with_overrides(scenario, [("duration", "20m")]))))

@@ -595,3 +595,13 @@ def test_nothing_left_after_leaving_out_is_told() -> None:
 def test_only_known_things_can_be_left_out() -> None:
     (problem,) = problems_of(MINIMAL, without={"index"})
     assert problem.hint == "did you mean 'indexes'?"
+
+
+def test_a_file_in_the_working_folder_is_the_same_scenario_as_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.csv").write_text("who,hits\na,3\nb,1\n")
+    text = MINIMAL + '\n[fields.who]\nkind = "csv"\npath = "own.csv"\nvalue = "who"\nweight = "hits"\n'
+    Path("own.toml").write_text(text)
+    assert load("own.toml") == loads(text)

@@ -234,6 +234,9 @@ def _why_splits_did_not_help(result: Outcome, b: Bottleneck) -> Iterator[str]:
         else:
             yield f"split for heat came late: {served}{last}{relief}"
     elif b.first_s + split_relief_s(result) > result.grid.duration_s:
+        if _one_key(b) and _is_item(result, b):
+            yield "split for heat would not have helped in a longer run either: an item stays in one partition"
+            return
         yield (
             f"split for heat was too slow to help: relief comes some {clock(split_relief_s(result))} after a partition becomes hot, "
             f"and the run {_rest(result, b.first_s)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 MAX_THROTTLED = 0.01
 NEARLY_EQUAL = 0.01  # differences below this make no winner
-_SAME_LOAD = 0.01  # requests offered may differ by this between runs of the same traffic, by chance alone
+_SAME_LOAD = 0.01  # requests offered may differ by this between runs of the same traffic
+_CHANCE_DEVIATIONS = 4.0  # ... or by so many standard deviations, where they are few
 _OPEN_AT_THE_END = 0.01  # requests without an answer when the run ends, above which they pile up
 _NAME_CHARACTERS = 24
 
@@ -83,7 +85,11 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """What hangs over the comparison: runs that were not asked the same."""
         rates = [v.result.offered / v.result.grid.duration_s for v in self.variants]
-        if not rates or max(rates) - min(rates) <= _SAME_LOAD * max(rates):
+        if not rates:
+            return ()
+        # Two Poisson counts of the same law differ by chance: by √2 standard deviations of one, and hardly ever by four times that.
+        chance = max(math.sqrt(2 * v.result.offered) / v.result.grid.duration_s for v in self.variants)
+        if max(rates) - min(rates) <= max(_SAME_LOAD * max(rates), _CHANCE_DEVIATIONS * chance):
             return ()
         asked = joined([f"{v.title} {amount(rate)}/s" for v, rate in zip(self.variants, rates, strict=True)], most=6)
         return (

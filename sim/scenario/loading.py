@@ -66,7 +66,7 @@ def load(
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _only(source, f"is not UTF-8 text (byte {error.start} is not)") from None
-    return loads(text, source, Path(os.fspath(path)).parent, overrides, without)
+    return loads(text, source, os.path.dirname(os.fspath(path)), overrides, without)
 
 
 def loads(
