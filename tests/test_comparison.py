@@ -195,7 +195,9 @@ def test_a_peak_four_times_the_average_pays_on_demand_and_three_times_provisione
         assert found.label == cheapest, ratio
 
 
-@pytest.mark.parametrize(("rate", "other", "differ"), [(7, 7, False), (7, 8, True), (700, 700, False), (700, 712, True)])
+@pytest.mark.parametrize(
+    ("rate", "other", "differ"), [(7, 7, False), (7, 8, True), (700, 700, False), (700, 712, True)]
+)
 def test_chance_alone_is_no_other_traffic(rate: float, other: float, differ: bool) -> None:
     """In 20 minutes 7/s are 8,400 ± 92 requests: 1.5 % between two seeds is chance, one in seven is not."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from matplotlib.patches import Patch, Wedge
 
 from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.hashing import HASH_SPACE
+from sim.keyspace.position import Position
 from sim.names import TABLE
 from sim.results.phrases import clock, name, percent, plural
 from sim.results.plots.base import (
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
 HOT_FRACTION = 0.002  # of a resource's units: a key with less is no hot key
 FAMILY_MAX = 32  # keys of one prefix up to which they are taken for shards of one key, and shown together
 _INNER, _OUTER = 0.8, 1.0  # radii of the ring
-_LABELS_AT, _TOP = 1.2, 1.32  # radius of the circle of names; half the picture's height where it is wide enough
+_DOTS_AT = 1.06  # just outside the ring, so that a dot hides no narrow arc
+_LABELS_AT, _TOP = 1.24, 1.36  # radius of the circle of names; half the picture's height where it is wide enough
 _RADIUS_FRACTION_MIN = 0.62  # of half the picture: names are cut short rather than the ring made smaller
 _ARCS_MAX = 720  # more partitions than this are shown by the most loaded of each half degree
 _RULED_ARCS = 128
@@ -71,16 +73,22 @@ class Dot:
 
     Attributes
     ----------
-    at : its place, a fraction of the hash space.
+    position : its place in the hash space.
     share : of the units asked of the resource.
+    partitions : over how many it lies.
     family : what it and other keys begin with, "" where it stands alone.
     """
 
     key: str
-    at: float
+    position: int
     share: float
     partitions: int
     family: str
+
+    @property
+    def at(self) -> float:
+        """Its place as a fraction of the circle."""
+        return self.position / HASH_SPACE
 
 
 def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float | None = None, keys: int = 8) -> Axes:
@@ -116,6 +124,8 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
         spans, load, refused = _fewer(spans, load, refused)
     arcs = _draw_arcs(spans, load, refused, axes)
     dots = hot_keys(result, resource, keys)
+    if at_s is not None:
+        dots = [replace(dot, partitions=min(dot.partitions, _holding(standing, dot.position))) for dot in dots]
     scale, longest = _set_view(dots, axes)
     for partition, span in zip(standing, spans, strict=False):
         room = 2 * np.pi * _NUMBERS_AT * scale * (span[1] - span[0])
@@ -153,7 +163,7 @@ def hot_keys(result: Outcome, resource: str, most: int) -> list[Dot]:
         prefix = _prefix(tally.key)
         family = prefix if prefix in families else ""
         if share >= HOT_FRACTION:
-            dot = Dot(tally.key, tally.position / HASH_SPACE, share, tally.partitions, family)
+            dot = Dot(tally.key, tally.position, share, tally.partitions, family)
             groups.setdefault((family, "" if family else tally.key), []).append(dot)
     heaviest = sorted(groups.values(), key=lambda of: (-round(sum(dot.share for dot in of), 9), of[0].key))[:most]
     return [dot for of in heaviest for dot in sorted(of, key=lambda dot: (-round(dot.share, 9), dot.key))]
@@ -186,6 +196,12 @@ def _standing(partitions: Sequence[PartitionRecord], at_s: float) -> list[Partit
     """The partitions that serve at a moment, in the order of the hash space."""
     alive = [p for p in partitions if p.born_s <= at_s and (p.retired_s is None or at_s < p.retired_s)]
     return sorted(alive, key=lambda p: p.low)
+
+
+def _holding(standing: Sequence[PartitionRecord], position: int) -> int:
+    """In how many of these partitions items of one key can lie."""
+    first, after = Position(position, 0), Position(position + 1, 0)
+    return sum(p.low < after and first < p.high for p in standing)
 
 
 def _colours(
@@ -277,7 +293,7 @@ def _draw_dots(dots: Sequence[Dot], axes: Axes) -> list[tuple[Patch | Line2D, st
     for family in dict.fromkeys(dot.family for dot in dots):
         these = [dot for dot in dots if dot.family == family]
         marker = markers.get(family, "o")
-        x, y = np.array([_point(dot.at, (_INNER + _OUTER) / 2) for dot in these]).T
+        x, y = np.array([_point(dot.at, _DOTS_AT) for dot in these]).T
         area = [max(_DOT_AREA_MIN, _DOT_AREA_MAX * dot.share) for dot in these]
         label = f"{literal(name(family, longest=_LABEL_CHARACTERS_MAX))}…: {len(these)} keys" if family else "hot key"
         axes.scatter(
@@ -309,7 +325,7 @@ def _draw_names(dots: Sequence[Dot], radius_points: float, longest: int, axes: A
             x = side * max(0.12, float(np.sqrt(max(0.0, _LABELS_AT**2 - y**2))))
             axes.annotate(
                 _label(dot, longest),
-                _point(dot.at, _OUTER),
+                _point(dot.at, _DOTS_AT),
                 xytext=(x, y),
                 ha="left" if side == 1 else "right",
                 va="center",
