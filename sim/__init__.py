@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sim.catalogue import Collection, Listed
 from sim.errors import InputError, Problem, ScenarioError
-from sim.explore import explore
+from sim.exploring import explore
 from sim.results.comparison import Comparison, compare
 from sim.results.result import Result
 from sim.run import run
@@ -42,7 +42,7 @@ __all__ = [
 
 
 # What brings matplotlib or parsers is imported when it is first asked for.
-_LATE = {"plots": ("sim.plots", None), "import_file": ("sim.importers", "import_file")}
+_LATE = {"plots": ("sim.results.plots", None), "import_file": ("sim.importers", "import_file")}
 
 
 def __getattr__(name: str) -> object:
@@ -54,3 +54,7 @@ def __getattr__(name: str) -> object:
     found = importlib.import_module(module)
     globals()[name] = found if member is None else getattr(found, member)
     return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -81,6 +81,10 @@ def test_all_that_is_said_of_one_is_found_by_its_name_or_its_id() -> None:
     wrong = ddbsim("models", "flesh-sale")
     assert wrong.exit_code == 2
     assert "did you mean 'flash-sale'?" in wrong.stderr
+    near = ddbsim("models", "S-SHARD-RANDON").stderr
+    assert "did you mean 'S-SHARD-RANDOM'?" in near
+    named = near.partition("There are: ")[2].partition(" and ")[0].split(", ")
+    assert len(named) == len(set(named)) > 5
 
 
 def test_the_list_as_json_has_all_of_it() -> None:
@@ -98,6 +102,13 @@ def test_a_scenario_runs_by_its_name(folder: Path) -> None:
 def test_a_file_of_that_name_goes_before(folder: Path) -> None:
     Path("flash-sale").write_text(models.scenarios.text("flash-sale").replace("Flash sale on demand", "Ours"))
     assert json.loads(ddbsim("run", "flash-sale", "--set", "duration=1m", "--json").stdout)["title"] == "Ours"
+
+
+def test_a_folder_of_that_name_does_not(folder: Path) -> None:
+    Path("flash-sale").mkdir()
+    Path("ours").mkdir()
+    assert ddbsim("check", "flash-sale").stdout == "flash-sale: valid\n"
+    assert "ours: is a folder, not a scenario file" in ddbsim("check", "ours").stderr
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 
 import pytest
 from explained_runs import SCENARIOS, run_of
@@ -475,3 +476,19 @@ def test_a_split_is_not_called_too_slow_for_a_single_item() -> None:
     assert "too slow" not in short
     assert "Split for heat would not have helped in a longer run either: an item stays in one partition" in short
     assert "declined" in "\n".join(explain(sim.run(sim.with_overrides(scenario, [("duration", "20m")]))))
+
+
+def test_a_choice_of_many_values_is_explained_at_once() -> None:
+    """Whether a pattern can make a hot key is asked of each of its keys: by looking its value up, not by trying all."""
+    weights = {"large": 1e6, **{str(number): 1.0 for number in range(50_000)}}
+    scenario = sim.Scenario(
+        duration="2m",
+        fields={"t": {"kind": "choice", "weights": weights}},
+        table=sim.Table(pk="TENANT#{t}", mode="on-demand"),
+        traffic=[sim.Traffic(name=f"writes {k}", operation="PutItem", rate=900) for k in range(3)],
+    )
+    result = sim.run(scenario)
+    began = time.process_time()
+    told = explain(result)
+    assert time.process_time() - began < 1.5
+    assert "TENANT#large" in told[0]

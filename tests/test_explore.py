@@ -13,11 +13,12 @@ import ipywidgets
 import pytest
 from reference.small import pattern, provisioned, scenario
 
+import models
 import sim
-from sim.explore import Explorer
-from sim.explore.controls import Controls, Knob, controls_of
-from sim.explore.explorer import INSTALL, busiest_of
-from sim.explore.picture import DPI, WIDTH_INCHES, panels_of
+from sim.exploring import Explorer
+from sim.exploring.controls import Controls, Knob, controls_of
+from sim.exploring.explorer import INSTALL, busiest_of
+from sim.exploring.picture import DPI, WIDTH_INCHES, panels_of
 from sim.names import TABLE, Dimension
 from sim.scenario.table import holders
 
@@ -410,7 +411,7 @@ def test_without_ipywidgets_there_is_a_picture_and_a_word(monkeypatch: pytest.Mo
             raise ImportError("No module named 'ipywidgets'", name="ipywidgets")
         return real(name, *rest, **more)
 
-    monkeypatch.delitem(sys.modules, "sim.explore.widgets", raising=False)
+    monkeypatch.delitem(sys.modules, "sim.exploring.widgets", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     explorer = sim.explore(users=50, duration="5m")
     data = explorer._repr_mimebundle_()
@@ -421,3 +422,24 @@ def test_without_ipywidgets_there_is_a_picture_and_a_word(monkeypatch: pytest.Mo
     assert explorer.widget is None
     explorer.move(shards=4)
     assert explorer.scenario.fields["shard"].count == 4  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["cw", "pitfall-metrics", "bad-status", "gsi", "as-jump", "divide"])
+def test_every_mode_and_end_of_a_slider_of_a_named_scenario_is_a_scenario(name: str) -> None:
+    controls = sim.explore(models.scenarios.load(name)).controls
+    for mode in controls.modes:
+        assert controls.at({"mode": mode}).table.mode == mode
+    for knob in controls.knobs:
+        for end in (knob.low, knob.high):
+            assert controls.at({knob.name: end}) is not None
+
+
+def test_a_fault_of_the_picture_is_not_called_a_wrong_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = sim.explore(duration="2m")
+
+    def broken(*_: object) -> bytes:
+        raise ValueError("operands could not be broadcast")
+
+    monkeypatch.setattr("sim.exploring.explorer.picture", broken)
+    with pytest.raises(ValueError, match="broadcast"):
+        explorer.move(rate=100)

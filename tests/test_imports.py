@@ -27,8 +27,8 @@ LINES = (
     ("levels",),
     ("run",),
     ("sweep", "plan", "testing"),
-    ("importers", "catalogue", "plots"),
-    ("explore",),
+    ("importers", "catalogue"),
+    ("exploring",),
     ("cli",),
     ("__main__",),
 )
@@ -38,7 +38,7 @@ APART = {
     "clients": {"control"},
     "control": {"clients"},
     "importers": set(LINE_OF) - set(LINES[0]) - {"scenario", "importers"},
-    "explore": {"importers"},
+    "exploring": {"importers"},
 }
 SIMPY_ROOMS = {"levels", "control", "run"}
 PLOTS = "sim.results.plots"  # a package: the pictures
@@ -277,7 +277,7 @@ def test_importing_sim_is_quick_and_leaves_pictures_and_tables_alone() -> None:
         ("sim.run", "sim", False),
         ("sim", "sim.run", True),
         ("sim", "sim.cli", False),
-        ("sim.explore", "sim.cli", False),
+        ("sim.exploring.explorer", "sim.cli", False),
         ("sim.__main__", "sim.cli", True),
         ("sim.cli", "sim.importers.terraform", True),
         ("sim.attic", "sim.names", False),

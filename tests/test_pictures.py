@@ -333,9 +333,13 @@ def test_on_demand_the_buckets_that_refused_most_are_drawn() -> None:
     # The first four refuse a sale's 6,000 a second for minutes; their halves are as empty, and refuse less.
     sale = plots.draw_levels(run_of("flash-sale"), axes())
     assert [one for one in legend(sale) if one.startswith("partition")] == [f"partition {k}" for k in range(4)]
-    many = plots.draw_levels(on_demand(1, partitions=500, duration=60), axes())
+    result = on_demand(1, partitions=500, duration=120)
+    hot = int(result.table.lanes[Dimension.WRITE].throttled_by_partition.of(500).sum(axis=1).argmax())
+    many = plots.draw_levels(result, axes())
     shown = [one for one in legend(many) if one.startswith("partition")]
     assert len(shown) == 4
+    assert f"partition {hot}" in shown
+    assert "throttled" in legend(many)
     one = plots.draw_levels(on_demand(1, partitions=1, duration=60), axes())
     assert legend(one) == ["partition 0", "depth", "throttled"]
 
@@ -682,7 +686,7 @@ def test_each_function_returns_the_axes_that_it_was_given() -> None:
 def test_the_public_door_has_every_picture() -> None:
     drawn = {"comparison", "levels", "partitions", "rates", "ring", "shards"}
     made = {"plot_run", "plot_comparison", "save_run", "save_comparison"}
-    assert set(plots.__all__) == {f"draw_{name}" for name in drawn} | made | {"figure"}
+    assert set(plots.__all__) == {f"draw_{name}" for name in drawn} | made | {"figure", "Figure", "band_places"}
     assert all(callable(getattr(plots, name)) for name in plots.__all__)
 
 

@@ -20,10 +20,12 @@ def read_scenario(
     given: Path, workload: str | None = None, overrides: Iterable[tuple[str, str]] = (), without: Iterable[str] = ()
 ) -> Scenario:
     """A scenario by its file, or by its name where there is no such file; with a workload, the design of this name under it."""
+    from sim.catalogue import find
     from sim.scenario import load, loads
 
     name = str(given)
-    if workload is None and (given.exists() or given.suffix or given.name != name):
+    is_name = not (given.is_file() or given.suffix or given.name != name)
+    if workload is None and not (is_name and (find("scenario", name) or not given.exists())):
         return load(given, overrides=overrides, without=without)
     return loads(text_of(name, workload, of_file=workload is None), name, None, overrides, without)
 

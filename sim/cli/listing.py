@@ -32,7 +32,7 @@ def found_by(name: str | None) -> list[Listed]:
         return rows
     found = [row for row in rows if name == row.name or name.upper() in row.shows]
     if not found:
-        known = [row.name for row in rows]
+        known = dict.fromkeys([*(row.name for row in rows), *(id_ for row in rows for id_ in row.shows)])
         raise wrong(name, "no scenario, design or workload has this name or id", hint=choices(name, known))
     return found
 

@@ -8,7 +8,7 @@ asked for in the bottleneck's own dimension: a key that is only read has no part
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -191,22 +191,33 @@ def touches(result: Outcome, traffic: Traffic, resource: str, dimension: Dimensi
 
 
 def _can_make(scenario: Scenario, traffic: Traffic, template: str, key: str) -> bool:
-    """Whether a template can make a key out of its fields."""
+    """Whether a template can make a key out of its fields, as far as that is told by the key's text alone."""
+    parts = parse_template(template)
     pattern = "".join(
-        re.escape(text) + ("" if field is None else _values_of(scenario, traffic, field))
-        for text, field in parse_template(template)
+        re.escape(text) + ("" if field is None else f"({_shape(scenario, field)})") for text, field in parts
     )
-    return re.fullmatch(pattern, key, flags=re.DOTALL) is not None
+    found = re.fullmatch(pattern, key, flags=re.DOTALL)
+    if found is None:
+        return False
+    named = [field for _, field in parts if field is not None]
+    listed = [
+        (field, value) for field, value in zip(named, found.groups(), strict=True) if _values(scenario, traffic, field)
+    ]
+    # With several fields of free text a key can be read in more than one way, and one way is not asked for the others.
+    return len(listed) != 1 or all(value in _values(scenario, traffic, field) for field, value in listed)
 
 
-def _values_of(scenario: Scenario, traffic: Traffic, name: str) -> str:
-    """A regular expression of the texts that a field can have in a pattern."""
+def _shape(scenario: Scenario, name: str) -> str:
+    """A regular expression of the texts of a field."""
+    return ".*" if isinstance(scenario.fields[name], ChoiceField | ClockField | CsvField) else r"\d+"
+
+
+def _values(scenario: Scenario, traffic: Traffic, name: str) -> Collection[str]:
+    """The values that a field has in a pattern, where they are listed; else nothing."""
     if name in traffic.where:
-        return re.escape(str(traffic.where[name]))
+        return (str(traffic.where[name]),)
     field = scenario.fields[name]
-    if isinstance(field, ChoiceField):
-        return f"(?:{'|'.join(re.escape(value) for value, weight in field.weights.items() if weight)})"
-    return ".*" if isinstance(field, ClockField | CsvField) else r"\d+"
+    return field.weights if isinstance(field, ChoiceField) else ()
 
 
 def _units_of(result: Outcome, traffic: Traffic, resource: str, dimension: Dimension) -> float:

@@ -31,6 +31,7 @@ from sim.results.recorder import LaneRecord
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
+_PARTITIONS_WEIGHED = 64  # of which those that are drawn are chosen
 _PARTITIONS_SHOWN = 4
 _LINES = (("-", 2.0), ("-.", 1.6), (":", 2.0), ((0, (5, 1, 1, 1, 1, 1)), 1.4), ((0, (8, 2)), 1.2))
 _DRY_FRACTION = 0.045  # height of the bar of dry spells, of the view's
@@ -124,7 +125,10 @@ def _shown(
     looked_at: set[int] = set(np.unique(np.concatenate(looks)).tolist())
     if partitions is None:
         events = lane.throttled_by_partition.of(max(looked_at) + 1).sum(axis=1)
-        fill = {number: _fill(*lane.level_of(limit, number)) for number in looked_at}
+        refusing = sorted(looked_at, key=lambda number: (-round(float(events[number]), 6), number))[
+            :_PARTITIONS_WEIGHED
+        ]
+        fill = {number: _fill(*lane.level_of(limit, number)) for number in refusing}
         order = sorted(fill, key=lambda number: (-round(float(events[number]), 6), round(fill[number], 9), number))
         return sorted(order[:_PARTITIONS_SHOWN])
     for number in partitions:

@@ -74,7 +74,7 @@ class Controls:
     ----------
     scenario : where everything starts.
     knobs : the sliders, in the order in which they stand.
-    modes : between which one can choose; none where the scenario's own events or its admission hang on the mode.
+    modes : between which one can choose; none where the scenario's own events, alarms or admission hang on the mode.
     """
 
     scenario: Scenario
@@ -325,7 +325,9 @@ def _divides(step: float, length: float) -> bool:
 def _modes(scenario: Scenario) -> tuple[Mode, ...]:
     keys = ("mode", "read_capacity", "write_capacity", "max_read", "max_write")
     changes = any(getattr(event, key) is not None for event in scenario.event for key in keys)
-    return () if changes or scenario.admission is not AdmissionPolicy.INSTANT else (Mode.PROVISIONED, Mode.ON_DEMAND)
+    measured = any(alarm.of_provisioned for alarm in scenario.alarm)
+    only = changes or measured or scenario.admission is not AdmissionPolicy.INSTANT
+    return () if only else (Mode.PROVISIONED, Mode.ON_DEMAND)
 
 
 def _round_up(value: float) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import ipywidgets
 
-from sim.explore.controls import MODE, Controls, Knob, Position
-from sim.explore.picture import DPI, WIDTH_INCHES
+from sim.exploring.controls import MODE, Controls, Knob, Position
+from sim.exploring.picture import DPI, WIDTH_INCHES
 from sim.names import Mode
 
 _WIDTH_PX = round(DPI * WIDTH_INCHES)

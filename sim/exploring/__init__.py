@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sim.explore.explorer import Explorer, explore
+from sim.exploring.explorer import Explorer, explore
 
 __all__ = ["Explorer", "explore"]

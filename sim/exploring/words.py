@@ -6,7 +6,7 @@ from base64 import b64encode
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.explore.controls import MODE, Controls, Position
+from sim.exploring.controls import MODE, Controls, Position
 from sim.results.invoice import money
 from sim.results.phrases import amount
 

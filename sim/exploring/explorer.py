@@ -9,16 +9,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sim.explore.controls import MODE, Controls, Position, Range, controls_of
-from sim.explore.picture import panels_of, picture
-from sim.explore.words import headline, headline_html, picture_html, position_words, sentences, sentences_html
+from sim.errors import InputError
+from sim.exploring.controls import MODE, Controls, Position, Range, controls_of
+from sim.exploring.picture import panels_of, picture
+from sim.exploring.words import headline, headline_html, picture_html, position_words, sentences, sentences_html
 from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
 from sim.run import run
 from sim.scenario import Scenario, from_dict, load
 
 if TYPE_CHECKING:
-    from sim.explore.widgets import Panel
+    from sim.exploring.widgets import Panel
 
 INSTALL = "Sliders need ipywidgets: pip install 'ddbsim[notebooks]', restart the kernel, and run this cell again."
 FLUENT_S = (
@@ -151,11 +152,11 @@ class Explorer:
         began = time.perf_counter()
         try:
             result = run(self.controls.at(self.position))
-            self.picture = picture(result, self._panels)
-        except ValueError as error:  # a wrong input; anything else is a fault of the program, and is not hidden
+        except InputError as error:  # anything else is a fault of the program, and is not hidden
             self.error = str(error)
         else:
             self.result, self.error = result, ""
+            self.picture = picture(result, self._panels)
         self.seconds = time.perf_counter() - began
         if self._panel is not None:
             self._panel.show(self.picture, headline_html(self.result, self.error), sentences_html(self.result))
@@ -187,7 +188,7 @@ class Explorer:
         """The ipywidgets box with the sliders, to put beside other widgets; None where ipywidgets is missing."""
         if self._panel is None and not self._panel_is_missing:
             try:
-                from sim.explore.widgets import Panel
+                from sim.exploring.widgets import Panel
             except ImportError:
                 self._panel_is_missing = True
                 return None
