@@ -44,6 +44,8 @@ warnings.simplefilter("error")
 warnings.filterwarnings("default", module=r"({_MACHINERY})(\\.|$)")
 del warnings
 """
+# A printed sentence breaks between words, not inside one.
+_WRAP = ".jp-OutputArea-output pre { white-space: pre-wrap; word-break: normal; overflow-wrap: break-word; }"
 _CPU = "__import__('time').process_time()"
 # A saved page has no kernel: a widget is shown as the picture that it brings along.
 _SHOWN = ("text/html", "image/svg+xml", "image/png", "text/markdown", "text/latex", "text/plain")
@@ -160,6 +162,7 @@ def page(notebook: NotebookNode, title: str) -> str:
             if "data" in output:
                 output.data = {kind: output.data[kind] for kind in _SHOWN if kind in output.data}
     text, _ = exporter.from_notebook_node(shown)
+    text = text.replace("</head>", f"<style>{_WRAP}</style></head>", 1)
     return re.sub(r"<script\b.*?</script>", "", text, flags=re.DOTALL)
 
 

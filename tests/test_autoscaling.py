@@ -107,9 +107,9 @@ def test_the_time_line_puts_alarms_changes_and_relief_in_order() -> None:
     result = scaled(300, minutes=40, table={"burst_at_start": 0}, event=[{"at": 2390, "mode": "on-demand"}])
     told = [(moment.stamp, moment.what) for moment in result.timeline]
     assert told[:3] == [
-        ("0:03:00", "AlarmHigh of writes goes off"),
+        ("0:03:00", "AlarmHigh of writes rings"),
         ("0:04:30", "auto-scaling: write capacity from 50 to 72 units/s"),
-        ("0:08:00", "AlarmHigh of writes goes off"),
+        ("0:08:00", "AlarmHigh of writes rings"),
     ]
     assert ("0:25:00", "first minute without throttled writes") in told
     assert told[-1] == (

@@ -492,3 +492,28 @@ def test_a_choice_of_many_values_is_explained_at_once() -> None:
     told = explain(result)
     assert time.process_time() - began < 1.5
     assert "TENANT#large" in told[0]
+
+
+def test_on_demand_is_priced_for_all_that_was_asked_where_some_was_refused() -> None:
+    """60 writes of an item and its index entry each second for a month at $0.625 a million: 2 × 60 × 2,628,000 s = $197.10."""
+    index = {"name": "by-mail", "pk": "MAIL#{user}", "read_capacity": 1, "write_capacity": 5, "burst_at_start": 0.0}
+    scenario = sim.from_dict(
+        {
+            "format": 1,
+            "duration": "20m",
+            "fields": {"user": {"kind": "uniform", "count": 10_000}},
+            "table": {
+                "pk": "USER#{user}",
+                "mode": "provisioned",
+                "read_capacity": 1,
+                "write_capacity": 100,
+                "burst_at_start": 0.0,
+                "gsi": [index],
+            },
+            "traffic": [{"name": "writes", "operation": "PutItem", "rate": 60, "arrivals": "even"}],
+        }
+    )
+    result = sim.run(scenario)
+    assert result.throttled_fraction > 0.5
+    (sentence,) = [one for one in explain(result) if "on demand is cheaper" in one]
+    assert sentence.endswith("a month costs $50.01 provisioned against $197.10 on demand for all that was asked.")

@@ -37,7 +37,7 @@ class HeatWatcher:
                     return
 
     def _hot(self, now_s: float) -> list[tuple[float, float, int, Dimension]]:
-        """(Fraction of the ceiling consumed, fraction offered, partition, dimension) of each that was hot all through the window."""
+        """(Fraction of the ceiling consumed, fraction offered, partition, dimension) of each whose mean over the window was hot."""
         calibration = self._resource.calibration
         lives = self._resource.partitions.lives
         hot = []

@@ -453,7 +453,7 @@ def _read_requests(path: Path, columns: _Columns, table: TableDraft | None, outp
 def _popularity(values: Counter[str], column: str, rows: int, by_position: bool) -> str:
     (top, times) = values.most_common(1)[0]
     how = ", by position" if by_position else ""
-    return f"column {column}{how}: {len(values):,} values in {rows:,} rows; {top[:40]} has {times / rows:.1%}"
+    return f"column {column}{how}: {counted(len(values), 'value')} in {counted(rows, 'row')}; {top[:40]} has {times / rows:.1%}"
 
 
 def _pattern(operation: Operation | None, tally: _Tally, rate: Rate, columns: _Columns) -> PatternDraft:

@@ -368,12 +368,16 @@ def _low_utilisation(result: Outcome) -> Iterator[str]:
     if not used:
         return
     even = break_even_utilisation(result.sheet, result.scenario.table.table_class)
-    bill, currency = result.bill, result.sheet.currency
-    provisioned, on_demand = money(bill.per_month_provisioned, currency), money(bill.per_month_on_demand, currency)
-    if bill.per_month_on_demand < bill.per_month_provisioned:
-        costs = f"kept up for a month it costs {provisioned}, and on demand {on_demand}"
+    currency = result.sheet.currency
+    fixed = result.bill.per_month_provisioned
+    # What was refused here would be served on demand, and paid for.
+    by_request = (result.bill_of_all if result.throttles else result.bill).per_month_on_demand
+    whole = " for all that was asked" if result.throttles else ""
+    provisioned, on_demand = money(fixed, currency), money(by_request, currency)
+    if by_request < fixed:
+        costs = f"kept up for a month it costs {provisioned}, and on demand {on_demand}{whole}"
     else:
-        costs = f"even so a month costs {provisioned} provisioned against {on_demand} on demand"
+        costs = f"even so a month costs {provisioned} provisioned against {on_demand} on demand{whole}"
     break_even = percent(float(min(even.read, even.write)))
     yield f"the table used {joined(used)}; on demand is cheaper below about {break_even}: {costs}"
 

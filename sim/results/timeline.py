@@ -1,4 +1,4 @@
-"""The time line of what changed a table: alarms that went off, changes in force or refused, and when throttling was first over."""
+"""The time line of what changed a table: alarms that rang, changes in force or refused, and when throttling was first over."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _alarms(result: Outcome) -> Iterator[Moment]:
             for alarm, states in lane.alarms.items():
                 for at_s, state in states:
                     if state == AlarmState.ALARM:
-                        yield Moment(at_s, resource, f"{alarm} of {dimension}s goes off")
+                        yield Moment(at_s, resource, f"{alarm} of {dimension}s rings")
 
 
 def _changes(result: Outcome) -> Iterator[Moment]:
