@@ -382,3 +382,25 @@ def test_a_figure_shows_itself_in_a_notebook_without_pyplot() -> None:
         assert picture.startswith(b"\x89PNG")
         assert int.from_bytes(picture[16:20], "big") == 1000
     assert plots.figure().subplots().get_figure() is not figure
+
+
+def test_capacity_that_leaves_the_view_is_told() -> None:
+    event = {"at": "2m", "write_capacity": 6000}
+    table = {"pk": "USER#{user}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 600}
+    scenario = sim.from_dict(
+        {
+            "format": 1,
+            "duration": "20m",
+            "fields": {"user": {"kind": "uniform", "count": 10_000}},
+            "table": table,
+            "traffic": [{"name": "writes", "operation": "PutItem", "rate": 400, "arrivals": "even"}],
+            "event": [event],
+        }
+    )
+    result = sim.run(scenario)
+    assert "capacity, up to 6,000/s out of view" in legend(draw_rates(result, WRITE, axes()))
+    # Parents that were split in the instant in which they came have no place to be numbered in.
+    alive = {str(p.number) for p in result.table.partitions if p.parent is not None and p.born_s != p.retired_s}
+    numbers = {text.get_text() for text in draw_partitions(result, axes()).texts}
+    assert len(alive) < len([p for p in result.table.partitions if p.parent is not None])
+    assert numbers == alive

@@ -30,6 +30,7 @@ from sim.importers.base import (
 from sim.importers.documents import decode, form_refusal, read_head
 from sim.limits import ITEM_BYTES_MAX, READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from sim.names import READ_OPERATIONS, Mode, Operation
+from sim.scenario.base import counted
 
 HEAD_BYTES = 65_536  # of a file that is looked at to tell what it is
 STEPS_MAX = 500  # of a rate; a longer trace gets wider steps

@@ -268,7 +268,7 @@ def _draw_bands(result: Outcome, resource: str, places: Ints, axes: Axes) -> Non
         )
     if len(record.partitions) <= _NUMBERED_PARTITIONS:
         for partition in record.partitions:
-            if partition.parent is not None:
+            if partition.parent is not None and partition.born_s != partition.retired_s:
                 axes.annotate(
                     f"{partition.number}",
                     (partition.born_s / scale_s, places[partition.number].mean()),

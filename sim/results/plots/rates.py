@@ -109,6 +109,8 @@ def _draw_capacity(result: Outcome, line: list[tuple[float, float]], offered_mos
     y = [value for _, value in line] + [line[-1][1]]
     seen = least <= _CAPACITY_IN_VIEW * top
     label = "capacity" if seen else f"capacity {amount(least)}/s, out of view"
+    if seen and max(y) > _CAPACITY_IN_VIEW * top:
+        label = f"capacity, up to {amount(max(y))}/s out of view"
     axes.step(x, y, where="post", color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label=label)
     return max(top, min(max(y), _CAPACITY_IN_VIEW * top)) if seen else top
 
