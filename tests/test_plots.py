@@ -68,7 +68,9 @@ def test_capacity_is_drawn_at_every_change() -> None:
     result = run_of("flash-sale")
     panel = draw_rates(result, WRITE, axes())
     (line,) = panel.lines
-    assert (line.get_label(), line.get_linestyle()) == ("capacity", "--")
+    most = max(value for _, value in result.table.lanes[WRITE].capacity)
+    assert line.get_label() == f"capacity, up to {most:,.0f}/s out of view"
+    assert line.get_linestyle() == "--"
     x, y = line.get_data()
     steps = np.column_stack([np.asarray(x)[:-1] * 60, np.asarray(y)[:-1]])
     assert steps == pytest.approx(np.array(result.table.lanes[WRITE].capacity))
