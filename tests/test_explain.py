@@ -9,6 +9,7 @@ import time
 import pytest
 from explained_runs import SCENARIOS, run_of
 
+import models
 import sim
 from sim.names import Declined, Dimension, Limit, SplitReason
 from sim.results import phrases
@@ -517,3 +518,33 @@ def test_on_demand_is_priced_for_all_that_was_asked_where_some_was_refused() -> 
     assert result.throttled_fraction > 0.5
     (sentence,) = [one for one in explain(result) if "on demand is cheaper" in one]
     assert sentence.endswith("a month costs $50.01 provisioned against $197.10 on demand for all that was asked.")
+
+
+def test_warm_throughput_is_advised_in_place_of_a_number_of_partitions() -> None:
+    """The format lays out the partitions that it is told; so the advice is taken with them left out, and then it helps."""
+    fields = {"user": {"kind": "uniform", "count": 100_000}}
+    traffic = [{"name": "sale", "operation": "PutItem", "rate": 20_000, "arrivals": "even"}]
+    document = {"format": 1, "duration": "5m", "fields": fields, "traffic": traffic}
+    table = {"pk": "USER#{user}", "mode": "on-demand"}
+    fixed = sim.run(sim.from_dict({**document, "table": {**table, "partitions": 4}}))
+    (cure,) = re.findall(r"set warm_write = ([\d,]+) in place of partitions = 4 before the load", "\n".join(explain(fixed)))
+    warm = int(cure.replace(",", ""))
+    both = sim.from_dict({**document, "table": {**table, "partitions": 4, "warm_write": warm}})
+    assert any("partitions = 4 fixes the layout" in note for note in both.notes)
+    assert sim.run(both).throttled_fraction == fixed.throttled_fraction > 0.5
+    cured = sim.from_dict({**document, "table": {**table, "warm_write": warm}})
+    assert cured.notes == ()
+    assert sim.run(cured).throttled_fraction == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("count-transaction", r"transactions of orders \(4[67] %\) failed with TransactionCanceledException, for another one was at work"),
+        ("retry-adaptive", r"Of orders [\d,]+ requests \(50 %\) had no answer yet when the run ended"),
+        ("shard-random", r"spread each of these keys over \d suffixes"),
+    ],
+)
+def test_named_scenarios_tell_their_main_trouble(name: str, says: str) -> None:
+    text = "\n".join(sim.run(models.scenarios.load(name)).explanation)
+    assert re.search(says, text), text

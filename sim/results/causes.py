@@ -23,6 +23,7 @@ from sim.results.scaling import (
 )
 from sim.results.steps import value_at
 from sim.scenario import ClockField, fields_of
+from sim.scenario.table import holders
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
@@ -316,12 +317,12 @@ def _cures_of_the_ceiling(result: Outcome, b: Bottleneck) -> Iterator[str]:
         yield _warm(result, b)
     elif hottest > room:
         partitions = _partitions_apart(result, b)[0] or math.ceil(b.partitions * hottest / room)
+        wanted = partitions * b.ceiling_per_s
         proviso = "" if b.known else ", provided that no single item is hotter than that"
         yield (
             "what would help: spread the traffic over more keys, or make the ranges narrower before the load comes, for "
-            f"warm_{b.dimension} = {at_least(partitions * b.ceiling_per_s)} lays out {partitions:,} partitions and so brings the hottest "
-            f"one to {percent(_SNUG_FRACTION)} of its ceiling or less{proviso}{_quota_first(result, b, partitions * b.ceiling_per_s)}"
-            f"{_too_heavy(result, b)}"
+            f"{_warmed(result, b, at_least(wanted))} lays out {partitions:,} partitions and so brings the hottest one to "
+            f"{percent(_SNUG_FRACTION)} of its ceiling or less{proviso}{_quota_first(result, b, wanted)}{_too_heavy(result, b)}"
         )
 
 
@@ -379,7 +380,7 @@ def _lay_apart(result: Outcome, b: Bottleneck) -> str:
     wanted = at_least(partitions * b.ceiling_per_s)
     return (
         "none of these keys is too heavy for a partition of its own, so what would help is more partitions: "
-        f"warm_{b.dimension} = {wanted} before the load comes lays out {partitions:,}, none asked for more than {amount(load)} "
+        f"{_warmed(result, b, wanted)} before the load comes lays out {partitions:,}, none asked for more than {amount(load)} "
         f"{_units(b)} here{_quota_first(result, b, partitions * b.ceiling_per_s)}; or waiting, for {wait}; {chance}"
     )
 
@@ -413,9 +414,16 @@ def _warm(result: Outcome, b: Bottleneck) -> str:
     partitions = math.ceil(wanted / b.ceiling_per_s)
     filled = percent(b.busiest_per_s / (partitions * b.ceiling_per_s))
     return (
-        f"what would help: set warm_{b.dimension} = {wanted:,} before the load comes, {plural(partitions, 'partition')} that the busiest "
+        f"what would help: set {_warmed(result, b, wanted)} before the load comes, {plural(partitions, 'partition')} that the busiest "
         f"minute's {amount(b.busiest_per_s)} {_units(b)} fill to {filled} on average{over}{_too_heavy(result, b)}"
     )
+
+
+def _warmed(result: Outcome, b: Bottleneck, wanted: float | str) -> str:
+    """The setting of warm throughput; it takes the place of a number of partitions, beside which it lays out none."""
+    own = holders(result.scenario.table)[b.resource].partitions
+    instead = "" if own is None else f" in place of partitions = {own:,}"
+    return f"warm_{b.dimension} = {wanted if isinstance(wanted, str) else format(wanted, ',')}{instead}"
 
 
 def _quota_first(result: Outcome, b: Bottleneck, wanted_per_s: float) -> str:
@@ -456,7 +464,7 @@ def _then(result: Outcome, b: Bottleneck, *, sharded: Sequence[LoadedKey] = ()) 
     if _is_full(b) and not told:
         wanted = round_up(b.busiest_per_s / TARGET_FRACTION)
         words += (
-            f"; and set warm_{b.dimension} = {wanted:,} before the load comes, for {plural(b.partitions, 'partition')} "
+            f"; and set {_warmed(result, b, wanted)} before the load comes, for {plural(b.partitions, 'partition')} "
             f"{'gives' if b.partitions == 1 else 'give'} no more than {amount(b.partitions * b.ceiling_per_s)}"
         )
     return words
@@ -623,8 +631,9 @@ def _follows_clock(result: Outcome, b: Bottleneck) -> bool:
     """Whether the keys of the throttled patterns move with the clock, so that one at a time is hot."""
     scenario = result.scenario
     templates = [t.pk or scenario.table.pk for t in scenario.traffic if t.name in b.patterns]
-    moving = [any(isinstance(scenario.fields[f], ClockField) for f in fields_of(template)) for template in templates]
-    return bool(moving) and all(moving)
+    made_of = [fields_of(template) for template in templates]
+    moving = [bool(fields) and all(isinstance(scenario.fields[f], ClockField) for f in fields) for fields in made_of]
+    return bool(moving) and all(moving)  # with another field in it, a shard, many are hot at a time
 
 
 def _from_the_start(result: Outcome, first_s: float) -> bool:

@@ -51,6 +51,7 @@ _ALL_OF_IT = 0.99
 _WASTED_FRACTION = 0.5  # of a request's units that a filter throws away: worth a sentence
 _PAGES_OF_A_WALK = 1.5  # pages a request from which most requests walk
 _OF_THROTTLES = (ErrorName.PROVISIONED, ErrorName.THROTTLING, ErrorName.REQUEST_LIMIT)
+_UNTOLD_FRACTION = 0.05  # of requests: from here on it is said that they failed, or wait
 _STORM_ATTEMPTS = 1.3  # attempts per request: from here on retries are a part of the trouble
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
 _TOLD_IN_FULL = 3
@@ -99,12 +100,21 @@ def verdict(result: Outcome) -> str:
         if result.attempts == 0:
             return "no traffic"
         failures = f", but {percent(result.failed_fraction)} of requests failed" if result.failed > 0.5 else ""
-        return f"nothing throttled{failures}"
+        return f"nothing throttled{failures}{_waiting(result)}"
     when = between_words(result, first_s, min(last_s + result.grid.tick_s, result.grid.duration_s))
     if result.throttled > 0:
-        return f"{percent(result.throttled_fraction)} of all attempts throttled, {when}"
+        # Requests fail for other reasons too, or wait: then the attempts do not tell what became of them.
+        tells = result.failed_fraction <= result.throttled_fraction + _UNTOLD_FRACTION
+        failures = "" if tells else f"; {percent(result.failed_fraction)} of requests failed"
+        return f"{percent(result.throttled_fraction)} of all attempts throttled, {when}{failures}{_waiting(result)}"
     items = sum(throttle.count for throttle in result.throttles)
     return f"{plural(items, 'item')} refused, {when}, though no attempt as a whole"
+
+
+def _waiting(result: Outcome) -> str:
+    """A word on requests that had no answer when the run ended, where they are many."""
+    share = result.in_flight / result.offered if result.offered else 0.0
+    return "" if share < _UNTOLD_FRACTION else f"; {percent(share)} of requests still wait at the end"
 
 
 # Runs without throttles.
@@ -228,6 +238,20 @@ def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
             f"{plural(too_large, 'write')} of {who} ({percent(too_large / offered)}) failed with "
             "ItemCollectionSizeLimitExceededException: a local secondary index holds each item collection in one partition, and theirs is "
             "at 10 GB; a global index instead, or more partition key values (a shard, a month), lets them go on"
+        )
+    # A transaction is cancelled too where part of it was throttled; what is left over met another transaction.
+    cancelled = record.failures.get(ErrorName.TRANSACTION_CANCELED, 0.0) - float(record.throttled.sum())
+    if cancelled >= 0.5:
+        yield (
+            f"{plural(cancelled, 'transaction')} of {who} ({percent(cancelled / offered)}) failed with TransactionCanceledException, for "
+            "another one was at work on an item of theirs; keep what everybody writes, a counter, out of transactions, or divide it over "
+            "several items"
+        )
+    waiting = offered - float(record.succeeded.sum()) - sum(record.failures.values())
+    if offered and waiting >= _UNTOLD_FRACTION * offered and waiting >= 1:
+        yield (
+            f"of {who} {plural(waiting, 'request')} ({percent(waiting / offered)}) had no answer yet when the run ended: more comes than "
+            "is served, and so they wait in the client or are tried again"
         )
     met = record.failures.get(ErrorName.TRANSACTION_CONFLICT, 0.0)
     if met >= 0.5:

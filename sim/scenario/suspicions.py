@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sim.names import Dimension
+from sim.limits import CEILING_PER_S
+from sim.names import TABLE, Dimension
 from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.base import Place, listed, path_of, shown
 from sim.scenario.checks import Parts, templates_of, used_fields
@@ -13,6 +14,7 @@ from sim.scenario.cron import parse_cron
 from sim.scenario.csvfile import CsvProblem, check_series
 from sim.scenario.metrics import METRIC_KINDS, Split
 from sim.scenario.rates import CsvRate, RampRate, SpikeRate, StepsRate
+from sim.scenario.table import holders
 from sim.scenario.templates import fields_of, parse_template
 from sim.scenario.traffic import Traffic
 
@@ -21,7 +23,7 @@ ALIKE_MAX = 10  # of one kind told one by one
 
 def suspicions(scenario: Parts) -> list[str]:
     """Sentences about what a scenario holds that does nothing, or nothing of what it seems to do."""
-    kinds = (_idle_fields, _constants, _late_rates, _scaling, _alarms)
+    kinds = (_idle_fields, _constants, _late_rates, _scaling, _alarms, _warmth)
     return [sentence for kind in kinds for sentence in _cut(list(kind(scenario)))]
 
 
@@ -127,3 +129,17 @@ def _lateness(traffic: Traffic, start_s: float, end_s: float) -> str:
                 return ""  # told as an error where the file is named
             return f"the first row is at {first_s:g} s, after {time}; no request comes" if first_s >= end_s else ""
     return ""
+
+
+def _warmth(scenario: Parts) -> Iterator[str]:
+    """Warm throughput for which the partitions that are named are too few: it lays out none beside them."""
+    for resource, own in holders(scenario.table).items():
+        for dimension, ceiling_per_s in CEILING_PER_S.items():
+            warm = getattr(own, f"warm_{dimension}") or 0.0
+            if own.partitions is not None and warm > own.partitions * ceiling_per_s:
+                place = path_of(("table",)) if resource == TABLE else f"index {resource.partition('/')[2]}"
+                given = f"{own.partitions * ceiling_per_s:,.0f} {dimension} units/s"
+                yield (
+                    f"{place}: partitions = {own.partitions:,} fixes the layout, and warm_{dimension} = {warm:,.10g} lays out no more: "
+                    f"they give {given}; leave partitions out."
+                )
