@@ -69,13 +69,19 @@ class Row:
 
 
 @cache
-def _run(name: str, overrides: tuple[tuple[str, str], ...]) -> sim.Result:
-    return sim.run(sim.with_overrides(models.scenarios.load(name), overrides))
+def _run(name: str, overrides: tuple[tuple[str, str], ...], without: tuple[str, ...]) -> sim.Result:
+    return sim.run(sim.with_overrides(models.scenarios.load(name), overrides, without))
 
 
-def run(name: str, overrides: Mapping[str, Any] | None = None) -> sim.Result:
-    """A named scenario's result, each run only once; ``overrides`` are TOML texts by key path, ``{"seed": "3"}``."""
-    return _run(name, tuple((path, str(value)) for path, value in (overrides or {}).items()))
+def run(name: str, overrides: Mapping[str, Any] | None = None, without: tuple[str, ...] = ()) -> sim.Result:
+    """A named scenario's result, each run only once.
+
+    Parameters
+    ----------
+    overrides : TOML texts by key path, ``{"seed": "3"}``.
+    without : key paths that are taken away.
+    """
+    return _run(name, tuple((path, str(value)) for path, value in (overrides or {}).items()), without)
 
 
 def exactly(what: str, value: float, right: float, why: str, *, within: float = 0.0) -> Figure:
@@ -86,6 +92,37 @@ def exactly(what: str, value: float, right: float, why: str, *, within: float = 
 def between(what: str, value: float, least: float, most: float, why: str) -> Figure:
     """A figure that is known to lie in a range."""
     return Figure(what=what, value=value, least=least, most=most, why=why)
+
+
+# What one request took.
+
+
+def per_request(
+    result: sim.Result,
+    dimension: Dimension,
+    pattern: str,
+    *,
+    resources: tuple[str, ...] | None = None,
+    followed_by: tuple[str, ...] = (),
+) -> float:
+    """Units that resources gave for each request of a pattern that was served, together with those of what follows it.
+
+    Only these may use the resources, as a lane does not say for whom it gave what.
+
+    Parameters
+    ----------
+    resources : ``"table"``, ``"index/NAME"``. None: all of them.
+    followed_by : patterns that follow it.
+    """
+    where = set(result.resources if resources is None else resources)
+    used_by = {
+        name
+        for name, facts in result.facts.items()
+        if any(units.get(dimension) for resource, units in facts.units_per_request.items() if resource in where)
+    }
+    assert used_by <= {pattern, *followed_by}, f"{pattern} is not alone: {sorted(used_by)}"
+    consumed = sum(float(result.resources[name].lanes[dimension].consumed_units.sum()) for name in where)
+    return consumed / float(result.traffic[pattern].succeeded.sum())
 
 
 # Measures of a part of a run: from one second to another, by the tick.
