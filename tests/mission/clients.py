@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from typing import TypedDict
 
 import numpy as np
 from mission.base import (
@@ -19,31 +21,52 @@ from mission.base import (
 from reference.guide_prices import GUIDE
 
 import sim
-from sim.names import TableClass
+from sim.names import Limit, TableClass
 from sim.results.breakeven import dax_break_even_per_s
 from sim.results.prices import PriceSheet, load_sheet, parse_sheet
 
 STANDARD = TableClass.STANDARD
 
 
-def legacy_law(overload: float, attempts: int) -> float:
-    """Attempts a request where a table at its limit serves 1/overload of them, and each attempt succeeds with the same chance."""
+class Bounds(TypedDict):
+    """A figure without its words."""
+
+    value: float
+    right: float
+    within: float
+
+
+def legacy_law(overload: float, attempts: int) -> tuple[float, float]:
+    """Attempts of a request where a table at its limit serves 1/overload of them: mean and deviation. Each has the same chance."""
     chance = 1 - (1 - 1 / overload) ** (1 / attempts)
-    return 1 / overload / chance
+    mean = 1 / overload / chance
+    squares = sum((2 * n - 1) * (1 - chance) ** (n - 1) for n in range(1, attempts + 1))
+    return mean, math.sqrt(squares - mean**2)
 
 
-def quota_law(overload: float) -> float:
-    """Attempts a request where the retry quota is empty: each retry costs 5, a success at once gives 1, one at a retry 5."""
+def quota_law(overload: float) -> tuple[float, float]:
+    """Attempts a request where the retry quota is empty, and their deviation.
+
+    Each retry costs 5, a success at once gives 1, one at a retry 5. The deviation is that of how many retries succeed, each of which
+    pays four fifths of a retry more than a success at once does.
+    """
     chance = 1 / overload
     for _ in range(100):  # p + 5 r p = 5 r, and p (1 + r) = 1 / overload
         retries = chance / (5 * (1 - chance))
         chance = 1 / overload / (1 + retries)
-    return 1 + retries
+    return 1 + retries, 4 / 5 * math.sqrt(retries * chance * (1 - chance))
 
 
-def attempts_per_request(result: sim.Result, minutes: slice) -> float:
+def attempts_per_request(result: sim.Result, minutes: slice, law: Callable[[float], tuple[float, float]]) -> Bounds:
+    """Attempts a request within some minutes, what a law says of the overload that came, and four standard errors of it."""
     record = result.traffic["orders"]
-    return float(record.attempts[minutes].sum() / record.offered[minutes].sum())
+    came = float(record.offered[minutes].sum())
+    mean, deviation = law(came / (50 * 60 * len(record.offered[minutes])))
+    return {
+        "value": float(record.attempts[minutes].sum()) / came,
+        "right": mean,
+        "within": 4 * deviation / math.sqrt(came),
+    }
 
 
 def longest_s(result: sim.Result, pattern: str) -> float:
@@ -52,19 +75,43 @@ def longest_s(result: sim.Result, pattern: str) -> float:
     return latency.most_s
 
 
+def served_of(what: str, result: sim.Result, held: float, why: str) -> tuple[Figure, ...]:
+    """What a table at its limit served, against all it had to give: a second's worth and 50 units a second for three minutes.
+
+    Parameters
+    ----------
+    held : units that may lie in the bucket at the end.
+    """
+    had = 50 * 180 + 50
+    left = float(result.table.lanes[WRITE].level_of(Limit.PROVISIONED)[1][-1])
+    consumed = float(result.table.lanes[WRITE].consumed_units.sum())
+    under_way = 3  # answers of ten milliseconds and more, at 50 a second
+    return (
+        exactly(f"units given and left with {what}", consumed + left, had, "50 at the start and 50 a second for 180 s"),
+        between(
+            f"requests served with {what}",
+            result.succeeded,
+            had - held - under_way,
+            had,
+            f"9,050 less what is left in the bucket, at most {held:.0f} ({why}), and up to {under_way} whose answer is on its way",
+        ),
+    )
+
+
 def retries() -> tuple[Figure, ...]:
     legacy, standard, adaptive = (run(f"retry-{name}") for name in ("legacy", "standard", "adaptive"))
     before = run("retry-standard", {"traffic[0].client.retry": '"standard-2025"'})
     plain = run("retry-legacy", {"traffic[0].client.retry": '"none"'})
     steady = slice(1, 3)  # minutes: after the first surrender
-    spread = 4 * math.sqrt(9000)  # requests of Poisson arrivals that nobody serves twice
+    # A cubic that starts at 0.7 of 50 a second is back after k seconds, has left 0.1 k^4 units by then, and spends them in k seconds more.
+    k_s = (0.3 * 50 / 0.4) ** (1 / 3)
+    spared = 0.1 * k_s**4
+    dry = "a unit, and 50 a second for as long as nobody asks: over 0.1 s in one of e^10 gaps"
     return (
         exactly(
             "legacy: attempts a request at an overload of 2",
-            attempts_per_request(legacy, steady),
-            legacy_law(2, 10),
-            "half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, and 1/2/s attempts each",
-            within=0.25,
+            **attempts_per_request(legacy, steady, lambda overload: legacy_law(overload, 10)),
+            why="half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, and 1/2/s attempts each; four standard errors",
         ),
         between(
             "legacy: s until the error",
@@ -75,17 +122,13 @@ def retries() -> tuple[Figure, ...]:
         ),
         exactly(
             "since November 2026: attempts a request",
-            attempts_per_request(standard, steady),
-            quota_law(2),
-            "F-RETRY-3, F-RETRY-4: p + 5 r p = 5 r at an empty quota",
-            within=0.02,
+            **attempts_per_request(standard, steady, quota_law),
+            why="F-RETRY-3, F-RETRY-4: p + 5 r p = 5 r at an empty quota; four deviations of how many retries succeed",
         ),
         exactly(
             "standard before: attempts a request",
-            attempts_per_request(before, steady),
-            quota_law(2),
-            "F-RETRY-2: three attempts, the same quota and cost",
-            within=0.02,
+            **attempts_per_request(before, steady, quota_law),
+            why="F-RETRY-2: three attempts, the same quota and cost",
         ),
         between(
             "since November 2026: s until the error, at most",
@@ -97,28 +140,22 @@ def retries() -> tuple[Figure, ...]:
         between(
             "adaptive: attempts throttled, %",
             throttled(adaptive),
-            0,
-            1,
-            "F-RETRY-6: it slows down by 0.7 at each throttle",
+            100 * 180 / (2 * k_s) / 9100,
+            100 * 180 / k_s / 9100,
+            "F-RETRY-6: one of 9,100 for each cubic, which is over in 3.3 s at the soonest and in 6.7 s if it began at 0.7 × 50 a second",
         ),
         exactly("adaptive: requests failed", adaptive.failed, 0, "each waits for its token"),
-        between(
+        exactly(
             "adaptive: waiting at the end, % of all requests",
             100 * adaptive.in_flight / adaptive.offered,
-            48,
-            52,
-            "what comes at 2 × the rate at which it is served: half",
+            100 * (1 - (9050 - spared) / 18_000),
+            "18,000 less 9,050, and what a cubic leaves; four deviations of how many come",
+            within=400 * 0.5 / math.sqrt(18_000),
         ),
-        *(
-            exactly(
-                f"served with {name}, of {plain.succeeded:,.0f} without retries",
-                found.succeeded,
-                plain.succeeded,
-                "retries make no capacity: 50 a second for three minutes, four standard deviations of when they come",
-                within=spread,
-            )
-            for name, found in (("legacy", legacy), ("standard", standard), ("adaptive", adaptive))
-        ),
+        *served_of("legacy", legacy, 6, dry),
+        *served_of("standard", standard, 6, dry),
+        *served_of("none", plain, 6, dry),
+        *served_of("adaptive", adaptive, spared + 1, "0.1 k^4 of a cubic, k = 3.3 s"),
     )
 
 
