@@ -8,6 +8,9 @@ from decimal import Decimal
 from typing import TypedDict
 
 import numpy as np
+from reference.guide_prices import GUIDE
+
+import sim
 from mission.base import (
     READ,
     WRITE,
@@ -18,9 +21,6 @@ from mission.base import (
     run,
     throttled,
 )
-from reference.guide_prices import GUIDE
-
-import sim
 from sim.names import Limit, TableClass
 from sim.results.breakeven import dax_break_even_per_s
 from sim.results.prices import PriceSheet, load_sheet, parse_sheet
@@ -111,7 +111,7 @@ def retries() -> tuple[Figure, ...]:
         exactly(
             "legacy: attempts a request at an overload of 2",
             **attempts_per_request(legacy, steady, lambda overload: legacy_law(overload, 10)),
-            why="half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, and 1/2/s attempts each; four standard errors",
+            why="half of the requests pass in 10 attempts of one chance s: 1 - (1 - s)^10 = 1/2, so 1/2/s each; four standard errors",
         ),
         between(
             "legacy: s until the error",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import sqrt
 
 import numpy as np
-from mission.base import Figure, Row, exactly, run
 
 import sim
+from mission.base import Figure, Row, exactly, run
 from sim.limits import GB_BYTES
 from sim.names import CostItem, Dimension
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sim
 from mission.base import (
     WRITE,
     Figure,
@@ -17,8 +18,6 @@ from mission.base import (
     throttled_of,
     yes,
 )
-
-import sim
 from sim.results.alarms import AlarmState
 from sim.results.cost import cents
 

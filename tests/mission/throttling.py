@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+
+import sim
 from mission.base import (
     READ,
     WRITE,
@@ -20,8 +22,6 @@ from mission.base import (
     throttled_of,
     yes,
 )
-
-import sim
 from sim.names import Declined, Limit, SplitReason
 
 
