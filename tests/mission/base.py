@@ -13,6 +13,7 @@ from typing import Any
 import models
 import sim
 from sim.names import TABLE, Dimension
+from sim.scenario.overrides import parse_value
 
 READ, WRITE = Dimension.READ, Dimension.WRITE
 
@@ -69,19 +70,14 @@ class Row:
 
 
 @cache
-def _run(name: str, overrides: tuple[tuple[str, str], ...], without: tuple[str, ...]) -> sim.Result:
-    return sim.run(sim.with_overrides(models.scenarios.load(name), overrides, without))
+def _run(name: str, overrides: tuple[tuple[str, str | None], ...]) -> sim.Result:
+    values = {path: None if text is None else parse_value(text) for path, text in overrides}
+    return sim.run(sim.with_overrides(models.scenarios.load(name), values))
 
 
-def run(name: str, overrides: Mapping[str, Any] | None = None, without: tuple[str, ...] = ()) -> sim.Result:
-    """A named scenario's result, each run only once.
-
-    Parameters
-    ----------
-    overrides : TOML texts by key path, ``{"seed": "3"}``.
-    without : key paths that are taken away.
-    """
-    return _run(name, tuple((path, str(value)) for path, value in (overrides or {}).items()), without)
+def run(name: str, overrides: Mapping[str, Any] | None = None) -> sim.Result:
+    """A named scenario's result, each run only once; ``overrides`` are TOML texts by key path, ``{"seed": "3"}``, None to take it away."""
+    return _run(name, tuple((path, None if value is None else str(value)) for path, value in (overrides or {}).items()))
 
 
 def exactly(what: str, value: float, right: float, why: str, *, within: float = 0.0) -> Figure:
