@@ -214,7 +214,7 @@ def good_tenant_user() -> tuple[Figure, ...]:
             value=bad.hottest_share(),
             least=1000 * 1320 / (1400 * 1320 + 1400 * 480) - 0.001,
             most=1000 * 1320 / (1400 * 1320 + 1000 * 480) + 0.001,
-            why="1,000 of the large tenant's a second after the split at 8 min, of 1,400 served; before it of 1,000 to 1,400, as others lie",
+            why="1,000 of the large tenant's a second after the split at 8 min, of 1,400 served; before it of 1,000 to 1,400",
         ),
     )
 
