@@ -211,7 +211,7 @@ def count() -> tuple[Figure, ...]:
             "write units of it",
             float(transaction.table.lanes[WRITE].consumed_units.sum()) / puts,
             4,
-            "two items × 2, as consumed by those that were cancelled too: F-TX-1, F-TX-2",
+            "two items × 2, as consumed by those that were cancelled too: F-TX-1, F-UNIT-14",
         ),
         exactly(
             "counted from the stream, of 800 a second throttled, %", throttled(stream), 0, "8 counter writes a second"
