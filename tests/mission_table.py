@@ -6,22 +6,14 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 
-from mission import clients, designs, pagination, paying, throttling
+from mission import FAMILIES
 from mission.base import Figure, Row
 from rich import box
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-FAMILIES: dict[str, ModuleType] = {
-    "Throttling machinery": throttling,
-    "Key designs": designs,
-    "Clients": clients,
-    "Seeing and paying": paying,
-    "Pagination": pagination,
-}
 WIDTH = 200
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import models
 import sim
 from sim.names import TABLE, Dimension
+from sim.scenario.overrides import parse_value
 
 READ, WRITE = Dimension.READ, Dimension.WRITE
 
@@ -69,13 +70,14 @@ class Row:
 
 
 @cache
-def _run(name: str, overrides: tuple[tuple[str, str], ...]) -> sim.Result:
-    return sim.run(sim.with_overrides(models.scenarios.load(name), overrides))
+def _run(name: str, overrides: tuple[tuple[str, str | None], ...]) -> sim.Result:
+    values = {path: None if text is None else parse_value(text) for path, text in overrides}
+    return sim.run(sim.with_overrides(models.scenarios.load(name), values))
 
 
 def run(name: str, overrides: Mapping[str, Any] | None = None) -> sim.Result:
-    """A named scenario's result, each run only once; ``overrides`` are TOML texts by key path, ``{"seed": "3"}``."""
-    return _run(name, tuple((path, str(value)) for path, value in (overrides or {}).items()))
+    """A named scenario's result, each run only once; ``overrides`` are TOML texts by key path, ``{"seed": "3"}``, None to take it away."""
+    return _run(name, tuple((path, None if value is None else str(value)) for path, value in (overrides or {}).items()))
 
 
 def exactly(what: str, value: float, right: float, why: str, *, within: float = 0.0) -> Figure:
@@ -86,6 +88,37 @@ def exactly(what: str, value: float, right: float, why: str, *, within: float = 
 def between(what: str, value: float, least: float, most: float, why: str) -> Figure:
     """A figure that is known to lie in a range."""
     return Figure(what=what, value=value, least=least, most=most, why=why)
+
+
+# What one request took.
+
+
+def per_request(
+    result: sim.Result,
+    dimension: Dimension,
+    pattern: str,
+    *,
+    resources: tuple[str, ...] | None = None,
+    followed_by: tuple[str, ...] = (),
+) -> float:
+    """Units that resources gave for each request of a pattern that was served, together with those of what follows it.
+
+    Only these may use the resources, as a lane does not say for whom it gave what.
+
+    Parameters
+    ----------
+    resources : ``"table"``, ``"index/NAME"``. None: all of them.
+    followed_by : patterns that follow it.
+    """
+    where = set(result.resources if resources is None else resources)
+    used_by = {
+        name
+        for name, facts in result.facts.items()
+        if any(units.get(dimension) for resource, units in facts.units_per_request.items() if resource in where)
+    }
+    assert used_by <= {pattern, *followed_by}, f"{pattern} is not alone: {sorted(used_by)}"
+    consumed = sum(float(result.resources[name].lanes[dimension].consumed_units.sum()) for name in where)
+    return consumed / float(result.traffic[pattern].succeeded.sum())
 
 
 # Measures of a part of a run: from one second to another, by the tick.

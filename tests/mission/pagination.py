@@ -3,138 +3,203 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from mission.base import READ, WRITE, Figure, Row, between, exactly, run, throttled, throttled_of
-
-from sim.pages import Walk, percentile
+from mission.base import READ, WRITE, Figure, Row, between, exactly, per_request, run, throttled
 
 
 def page() -> tuple[Figure, ...]:
-    one, whole = run("page").query_facts("open orders"), run("page-whole").query_facts("scan")
-    all_pass = run("page-whole", {"traffic[0].filter_pass": 1}).query_facts("scan")
-    assert one is not None
-    assert whole is not None
-    assert all_pass is not None
-    first = run("page-whole", {"traffic[0].pages": 1})
-    requests = float(run("page").traffic["open orders"].succeeded.sum())
-    empty = 0.85**20
+    single = run("page")
+    law = single.query_facts("open orders")
+    assert law is not None
+    assert not single.traffic["open orders"].walks.requests, "who asks for one page walks nowhere"
+    # Who walks on is followed page by page: two pages of twenty each.
+    walks = run("page", {"traffic[0].pages": 2}).traffic["open orders"].walks
+    pages, empty = walks.pages, 0.85**20
+    whole, first = run("page-whole"), run("page-whole", {"traffic[0].pages": 1})
+    all_pass = run("page-whole", {"traffic[0].filter_pass": 1})
     return (
-        exactly("ScannedCount of a page with Limit 20", one.scanned, 20, "F-UNIT-10: Limit counts what is read"),
+        exactly(
+            "ScannedCount of a page with Limit 20", walks.scanned / pages, 20, "F-UNIT-10: Limit counts what is read"
+        ),
         exactly(
             "Count of it",
-            one.returned,
+            walks.returned / pages,
             3,
-            "20 × 0.15, within four standard errors",
-            within=4 * math.sqrt(20 * 0.15 * 0.85 / requests),
+            "20 × 0.15, within four standard errors of the pages that were drawn",
+            within=4 * math.sqrt(20 * 0.15 * 0.85 / pages),
         ),
         exactly(
             "empty pages, %",
-            100 * one.empty_pages,
+            100 * walks.empty_pages / pages,
             100 * empty,
-            "0.85^20: none of twenty matches",
-            within=400 * math.sqrt(empty / requests),
+            "0.85^20: none of twenty matches; four standard errors",
+            within=400 * math.sqrt(empty * (1 - empty) / pages),
+        ),
+        exactly("Count by the law that a query of one page has", law.returned, 3, "20 × 0.15", within=1e-9),
+        exactly("empty pages by it, %", 100 * law.empty_pages, 100 * empty, "0.85^20", within=1e-9),
+        exactly(
+            "read units of a page",
+            per_request(single, READ, "open orders"),
+            1,
+            "as consumed: 8,000 B, halved (F-UNIT-6)",
         ),
         exactly(
-            "read units of it",
-            run("page").facts["open orders"].units_per_request["table"][READ],
-            1,
-            "8,000 B: F-UNIT-6",
+            "read units of it that the filter threw away",
+            walks.filtered_units / pages,
+            0.85,
+            "17 of 20 items, within four standard errors",
+            within=4 * math.sqrt(20 * 0.15 * 0.85 / pages) / 20,
         ),
-        exactly("read units of it that the filter threw away", one.filtered_units, 0.85, "17 of 20 items", within=0.01),
         exactly(
             "pages of a scan of 5 MB",
-            whole.pages_per_request,
+            float(whole.traffic["scan"].attempts.sum()),
             5,
             "a page ends with the item that crosses 1 MB: 1,007 of 5,000",
         ),
         exactly(
             "read units of a full page",
-            first.facts["scan"].units_per_request["table"][READ],
+            per_request(first, READ, "scan"),
             128.5,
             "1,007 × 1,042 B are 257 × 4 KB, halved: F-UNIT-7",
         ),
         exactly(
-            "read units of all pages, one item in 500 returned", float(whole.units_p50 or 0), 638, "4 × 128.5 + 124"
+            "read units of all pages, one item in 500 returned",
+            per_request(whole, READ, "scan"),
+            638,
+            "4 × 128.5 + 124",
         ),
         exactly(
-            "and all of them returned", float(all_pass.units_p50 or 0), 638, "F-UNIT-10: the filter changes no units"
+            "and all of them returned",
+            per_request(all_pass, READ, "scan"),
+            638,
+            "F-UNIT-10: the filter changes no units",
         ),
     )
 
 
 def fill() -> tuple[Figure, ...]:
-    figures = []
+    found = run("fill", {"level": '"request"'})
+    matches = run("page", {"traffic[0].items": 20, "traffic[0].filter_pass": 1, "duration": '"30s"'})
+    plain = per_request(matches, READ, "open orders")
+    figures = [exactly("read units of a page of 20 matches", plain, 1, "8,000 B, halved: no filter, as consumed")]
+    walked = 0.0
     for pattern, passing in (("a third matches", 0.3333), ("one of twenty matches", 0.05)):
-        rounds, rows = rounds_by_enumeration(passing)
-        found = run("fill", {"level": '"request"'}).query_facts(pattern)
-        assert found is not None
-        law = Walk(items=10_000, item_bytes=400, filter_pass=passing, until=20, pages=5, over_fetch=3).law
+        walks, law = found.traffic[pattern].walks, Filling.enumerate(passing)
+        count = walks.requests
+        walked += sum(units * times for units, times in walks.units.items())
         figures += [
-            exactly(
-                f"rounds where {pattern}",
-                found.pages_per_request,
-                rounds,
-                "the binomial law, state by state",
-                within=0.05 * rounds,
-            ),
-            exactly("items read", found.scanned, rows, "the same", within=0.05 * rows),
-            exactly("items returned", found.returned, rows * passing, "the same", within=0.05 * rows * passing),
-            exactly(
-                "read units, p50",
-                float(found.units_p50 or 0),
-                percentile(law.units, 0.5),
-                "400 B an item, each round rounded up and halved",
-                within=0.5,
-            ),
-            exactly(
-                "read units, p99", float(found.units_p99 or 0), percentile(law.units, 0.99), "the same law", within=0.5
-            ),
+            law.mean_of(f"rounds where {pattern}", walks.pages / count, 0, count),
+            law.mean_of("items read", walks.scanned / count, 1, count),
+            law.mean_of("items returned", walks.returned / count, 2, count),
+            law.mean_of("read units", sum(u * times for u, times in walks.units.items()) / count, 3, count),
+            *(law.percentile_of(f"read units, p{p}", walks.units, p / 100) for p in (50, 99)),
         ]
+    units = walks.units
+    mean, error = law.moments(3, count)
     return (
         *figures,
         exactly(
-            "read units of a page of 20 matches",
-            1.0,
-            Walk(items=20, item_bytes=400).law.mean_units,
-            "8,000 B, halved: what a key that needs no filter costs",
+            "units of one of twenty over those of a page of matches",
+            sum(u * times for u, times in units.items()) / count / plain,
+            mean,
+            "the enumeration's mean over 1 unit; four standard errors",
+            within=4 * error,
+        ),
+        exactly(
+            "read units that the table gave, of those of the walks",
+            float(found.table.lanes[READ].consumed_units.sum()) / walked,
+            1,
+            "each page is paid when it is read, and all walks came to an end",
+            within=1e-9,
         ),
     )
 
 
-def rounds_by_enumeration(passing: float) -> tuple[float, float]:
-    """Rounds and items read: what is missing after each round."""
-    missing = {20: 1.0}
-    rounds = read = 0.0
-    for _ in range(5):
-        after: dict[int, float] = {}
-        for short, chance in missing.items():
-            rounds += chance
-            read += chance * 3 * short
-            for hits in range(short):
-                p = math.comb(3 * short, hits) * passing**hits * (1 - passing) ** (3 * short - hits)
-                after[short - hits] = after.get(short - hits, 0.0) + chance * p
-        missing = after
-    return rounds, read
+@dataclass(frozen=True)
+class Filling:
+    """The law of filling a page of 20, state by state: (rounds, items read, items returned, units) → probability.
+
+    A round reads three times what is missing, of 400 bytes each, and costs half of what it reads in 4 KB, rounded up. Nothing of the
+    engine's is used.
+    """
+
+    ends: Mapping[tuple[int, int, int, float], float]
+
+    @classmethod
+    def enumerate(cls, passing: float) -> Filling:
+        states = {(0, 0, 0, 0.0): 1.0}
+        ends: dict[tuple[int, int, int, float], float] = {}
+        for _ in range(5):
+            after: dict[tuple[int, int, int, float], float] = {}
+            for (rounds, read, returned, units), chance in states.items():
+                size = 3 * (20 - returned)
+                cost = units + math.ceil(size * 400 / 4096) / 2
+                for hits in range(size + 1):
+                    p = math.comb(size, hits) * passing**hits * (1 - passing) ** (size - hits)
+                    state = (rounds + 1, read + size, returned + hits, cost)
+                    into = ends if rounds == 4 or returned + hits >= 20 else after
+                    into[state] = into.get(state, 0.0) + chance * p
+            states = after
+        return cls(ends)
+
+    def moments(self, part: int, count: int) -> tuple[float, float]:
+        """Mean of a part of the state, and its standard error where so many walks are drawn."""
+        mean = sum(state[part] * chance for state, chance in self.ends.items())
+        squares = sum(state[part] ** 2 * chance for state, chance in self.ends.items())
+        return mean, math.sqrt(max(0.0, squares - mean**2) / count)
+
+    def mean_of(self, what: str, value: float, part: int, count: int) -> Figure:
+        mean, error = self.moments(part, count)
+        return exactly(what, value, mean, "binomial rounds, state by state; four standard errors", within=4 * error)
+
+    def percentile_of(self, what: str, drawn: Mapping[float, int], fraction: float) -> Figure:
+        """A percentile of what was drawn lies between those of the law that four standard errors of its share allow."""
+        count = sum(drawn.values())
+        off = 4 * math.sqrt(fraction * (1 - fraction) / count)
+        law: dict[float, float] = {}
+        for (_, _, _, units), chance in self.ends.items():
+            law[units] = law.get(units, 0.0) + chance
+        return between(
+            what,
+            _percentile({units: times / count for units, times in drawn.items()}, fraction),
+            _percentile(law, fraction - off),
+            _percentile(law, fraction + off),
+            f"percentiles {100 * (fraction - off):.1f} to {100 * (fraction + off):.1f} of the enumerated law: {count:,} draws",
+        )
+
+
+def _percentile(law: Mapping[float, float], fraction: float) -> float:
+    """The least value that at least a fraction does not exceed."""
+    reached = 0.0
+    for value in sorted(law):
+        reached += law[value]
+        if reached >= fraction - 1e-9:
+            return value
+    return max(law)
 
 
 def count() -> tuple[Figure, ...]:
     select, transaction, stream = (run(f"count-{name}") for name in ("select", "transaction", "stream"))
-    total = select.query_facts("total")
-    assert total is not None
+    total = select.traffic["total"].walks
     known = transaction.scenario.calibration
     low, high = known.latency_transaction_ms_p50, known.latency_transaction_ms_p99
     sigma = math.log(high / low) / 2.3263478740408408
     busy = 100 * low / 1000 * math.exp(sigma**2 / 2)
     puts = float(transaction.traffic["orders"].offered.sum())
-    per_page = 1024 * 1024 // 400 + 1
+    updates = run("no-help-one-item").traffic["bumps"]
+    whole, rest = divmod(50_000, 1024 * 1024 // 400 + 1)  # full pages, and items on the last
+    sizes = [(1024 * 1024 // 400 + 1) * 400] * whole + [rest * 400]
     return (
+        exactly("Select COUNT of 50,000 items, pages", total.pages / total.requests, whole + 1, "F-UNIT-10"),
         exactly(
-            "Select COUNT of 50,000 items, pages", total.pages_per_request, math.ceil(50_000 / per_page), "F-UNIT-10"
+            "read units",
+            per_request(select, READ, "total"),
+            sum(math.ceil(size / 4096) / 2 for size in sizes),
+            "as consumed: 19 pages that cross 1 MB and one of 182 items, each in 4 KB rounded up and halved",
         ),
-        exactly(
-            "read units", float(total.units_p50 or 0), 20e6 / 4096 / 2, "20 MB, rounded up page by page", within=10
-        ),
-        exactly("a counter item, read units", stream.facts["total"].units_per_request["table"][READ], 0.5, "F-UNIT-4"),
+        exactly("a counter item, read units", per_request(stream, READ, "total"), 0.5, "as consumed: F-UNIT-4"),
         exactly(
             "counted in the transaction, of 100 a second cancelled, %",
             100 * transaction.failed / puts,
@@ -144,9 +209,9 @@ def count() -> tuple[Figure, ...]:
         ),
         exactly(
             "write units of it",
-            transaction.facts["orders"].units_per_request["table"][WRITE],
+            float(transaction.table.lanes[WRITE].consumed_units.sum()) / puts,
             4,
-            "two items × 2: F-TX-1",
+            "two items × 2, as consumed by those that were cancelled too: F-TX-1, F-UNIT-14",
         ),
         exactly(
             "counted from the stream, of 800 a second throttled, %", throttled(stream), 0, "8 counter writes a second"
@@ -155,15 +220,15 @@ def count() -> tuple[Figure, ...]:
             "writes of the counter for a hundred puts",
             100 * float(stream.traffic["counter"].offered.sum() / stream.traffic["orders"].offered.sum()),
             1,
-            "one for a hundred records",
-            within=0.2,
+            "one for a hundred records, drawn for each; four deviations of 480",
+            within=400 * math.sqrt(480) / 48_000,
         ),
         between(
             "counted with an update of one item for each put, throttled of 1,500, %",
-            throttled_of(run("no-help-one-item"), "bumps"),
-            33,
-            34,
-            "what the hot counter item does: row S-NOHELP",
+            100 * float(updates.throttled.sum() / updates.attempts.sum()),
+            100 / 3 - 400 * 2 / 3 / math.sqrt(5.4e6),
+            100 / 3 + 400 * 2 / 3 / math.sqrt(5.4e6),
+            "what the hot counter item does: row S-NOHELP; four deviations of how many of an hour's 5.4 million come",
         ),
     )
 
