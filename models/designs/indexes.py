@@ -128,7 +128,7 @@ def composite_sk(*, filtered: bool = False, items: int = 100, match: float = 0.1
     ----------
     filtered : whether a filter picks the status instead of the sort key.
     items : orders of a user; from 1 to 10,000.
-    match : share of a user's orders in the status that is asked for; from 0.001 to 1.
+    match : share of a user's orders in the status that is asked for, which are whole orders and one at least; from 0.001 to 1.
 
     Raises
     ------

@@ -9,6 +9,8 @@ from models.workloads.base import ROOM, Need, Workload
 def bulk_load(*, items: int = 5_000_000, items_per_s: float = 5000.0, batch: int = 25) -> Workload:
     """A finite number of items, put in batches as fast as the table was made for; whatever a batch hands back is lost.
 
+    Exactly so many items are sent: what is left over by full batches is one more request, ``rest``.
+
     Parameters
     ----------
     items : all that is to be loaded; from 1 to 100,000,000.
@@ -21,14 +23,17 @@ def bulk_load(*, items: int = 5_000_000, items_per_s: float = 5000.0, batch: int
         A parameter is outside its range.
     """
     rate = a_number("items_per_s", items_per_s, 1, 10_000)
-    size = a_count("batch", batch, 1, 25)
-    requests = max(1, a_count("items", items, 1, 100_000_000) // size)
+    size = min(a_count("batch", batch, 1, 25), a_count("items", items, 1, 100_000_000))
+    requests, left_over = divmod(items, size)
+    load: dict[str, object] = {"rate": rate / size, "starts": "1m"}
+    rest = (Need(name="rest", role="write", keys={**load, "count": 1}, batch=left_over),) if left_over else ()
     return Workload(
         name="bulk-load",
         says="A bulk load: millions of items in batches of 25, at one rate, until all have been sent.",
         duration="30m",
         needs=(
-            Need(name="load", role="write", keys={"rate": rate / size, "count": requests, "starts": "1m"}, batch=size),
+            Need(name="load", role="write", keys={**load, "count": requests}, batch=size),
+            *rest,
             Need(name="lists", role="list", keys={"rate": rate / 100}),
         ),
         capacity={"mode": "on-demand", "previous_peak_write": ROOM * rate, "previous_peak_read": ROOM * rate},
