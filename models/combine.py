@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import sim
@@ -26,17 +27,21 @@ def scenario(
     Parameters
     ----------
     title : None: both names.
-    settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``.
+    settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
+        go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
     capacity : mode and capacity of the table instead of the workload's own: ``mode="provisioned", write_capacity=2000, read_capacity=500``.
 
     Raises
     ------
     sim.ScenarioError
         The two do not make a scenario together, or a setting is none.
+    ValueError
+        A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
+        `lsi`.
     """
     table = design.table_keys(**(capacity or workload.capacity))
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
-    given = {**workload.settings, **(settings or {})}
+    given, own_fields = _settings(workload, settings or {})
     if design.gsi and not {"warm_read", "warm_write"} & (capacity or workload.capacity).keys():
         # Indexes are warm because their table has been through its peak: nobody bought that.
         given["cost"] = {"warm_bought": False, **given.get("cost", {})}
@@ -47,7 +52,7 @@ def scenario(
         "shows": [design.shows],
         "duration": workload.duration,
         **given,
-        "fields": _fields(design, workload, table, traffic),
+        "fields": _fields({**FIELDS, **design.fields, **workload.fields}, own_fields, table, traffic),
         "table": table,
         "traffic": traffic,
     }
@@ -92,17 +97,44 @@ def _by_name(designs: list[Design]) -> dict[str, Design]:
     return dict(zip(names, designs, strict=True))
 
 
+# What a setting cannot be, for design and workload make it; and how it is changed instead.
+_MADE = MappingProxyType(
+    {
+        "table": "give mode and capacity as arguments (mode='provisioned', write_capacity=2000, …); all else is the design's: "
+        "dataclasses.replace(design, table={…})",
+        "traffic": "it is what the workload's needs become under the design: dataclasses.replace(workload, needs=[…])",
+    }
+)
+
+
+def _settings(workload: Workload, settings: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Keys at the top of the scenario, those of the user over the workload's; and the fields among them."""
+    given = {**workload.settings, **settings}
+    for key, cure in _MADE.items():
+        if key in given:
+            raise ValueError(f"settings: {key} is none of them: {cure}")
+    fields: dict[str, Any] = {}
+    for own in (workload.settings, settings):
+        some = own.get("fields", {})
+        if not isinstance(some, Mapping):
+            raise ValueError(f"settings: fields = {some!r}: must be a mapping, {{name: field}}")
+        fields.update(some)
+    given.pop("fields", None)
+    return given, fields
+
+
 def _fields(
-    design: Design, workload: Workload, table: Mapping[str, Any], traffic: list[dict[str, Any]]
+    known: Mapping[str, Any], own: Mapping[str, Any], table: Mapping[str, Any], traffic: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields that the keys draw from: the workload's own, else the design's, else the usual ones."""
-    known = {**FIELDS, **design.fields, **workload.fields}
-    wanted = names_in(table["pk"]) | names_in(table.get("sk"))
+    """The fields that the keys draw from, and the user's own, used or not: of one that is not used the scenario's notes tell."""
+    known = {**known, **own}
+    wanted = names_in(table["pk"]) | names_in(table.get("sk")) | set(own)
     for index in (*table.get("gsi", ()), *table.get("lsi", ())):
         wanted |= names_in(index.get("pk")) | names_in(index.get("sk"))
     for pattern in traffic:
         for keys in (pattern, *pattern.get("actions", ())):
             wanted |= names_in(keys.get("pk")) | names_in(keys.get("sk"))
         wanted |= set(pattern.get("where", ())) | ({pattern["scatter"]} if "scatter" in pattern else set())
-    wanted |= {str(known[name]["of"]) for name in wanted if known.get(name, {}).get("kind") == "hash"}
-    return {name: dict(known[name]) for name in sorted(wanted) if name in known}
+    found = [known[name] for name in wanted if name in known]
+    wanted |= {str(one["of"]) for one in found if isinstance(one, Mapping) and "of" in one}
+    return {name: known[name] for name in sorted(wanted) if name in known}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +348,51 @@ def test_an_index_has_what_its_table_has() -> None:
     bought = models.scenario(designs.good_sharded_gsi(), workloads.flash_sale(), mode="on-demand", warm_write=8000)
     assert bought.table.gsi[0].warm_write == 8000
     assert bought.cost.warm_bought
+
+
+def test_fields_of_the_settings_go_over_those_of_workload_and_design_one_by_one() -> None:
+    users = {"kind": "uniform", "count": 7}
+    plain = models.scenario(designs.good_tenant_user(), workloads.tenant_dominance())
+    changed = models.scenario(
+        designs.good_tenant_user(), workloads.tenant_dominance(), settings={"fields": {"user": users}}
+    )
+    assert changed == sim.with_overrides(plain, {"fields.user": users})
+    # Also that of a workload of one's own, below the user's; and what a hash is of comes with it.
+    settings = {"fields": {"user": {"kind": "hash", "of": "item", "count": 3}, "tenant": users}}
+    workload = replace(workloads.tenant_dominance(), settings=settings)
+    both = models.scenario(
+        designs.good_tenant_user(), workload, settings={"fields": {"tenant": {"kind": "uniform", "count": 2}}}
+    )
+    counts = {name: getattr(field, "count", None) for name, field in both.fields.items()}
+    assert counts == {"item": 1_000_000, "order": None, "tenant": 2, "user": 3}
+    unused = models.scenario(designs.bad_date(), workloads.order_dates(), settings={"fields": {"usr": users}})
+    assert [note.split()[0] for note in unused.notes] == ["fields.usr"]
+    compared = models.compare([designs.good_user()], ONE_EACH, settings={"fields": {"user": users}})
+    assert compared.variants[0].result.scenario.fields["user"].count == 7  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"table": {"mode": "on-demand"}}, "settings: table is none of them: give mode and capacity as arguments"),
+        ({"traffic": []}, "settings: traffic is none of them: it is what the workload's needs become"),
+        ({"fields": [1]}, r"settings: fields = \[1\]: must be a mapping"),
+        ({"fields": {"user": 5}}, "<dict>: fields.user: must be"),
+        ({"sed": 3}, "<dict>: sed: unknown key"),
+    ],
+)
+def test_a_setting_that_would_be_lost_is_refused(settings: Any, says: str) -> None:
+    design, workload = designs.good_user(), workloads.flash_sale()
+    with pytest.raises(ValueError, match=f"^{says}"):
+        models.scenario(design, workload, settings=settings)
+    with pytest.raises(ValueError, match=f"^{says}"):
+        models.scenario(design, replace(workload, settings=settings))
+
+
+@pytest.mark.parametrize("key", ["pk", "sk", "gsi", "lsi"])
+def test_keys_of_a_design_are_no_capacity(key: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{key} = .*: is the design's: dataclasses.replace\(design, {key}=…\)"):
+        models.scenario(designs.good_user(), workloads.flash_sale(), mode="on-demand", **{key: []})
 
 
 def test_variants_of_a_design_are_compared_under_labels_of_ones_own() -> None:

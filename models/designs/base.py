@@ -94,7 +94,15 @@ class Design:
 
         An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, and the room for twice the
         previous peak, which is warm throughput here, for an index has no previous peak in the format.
+
+        Raises
+        ------
+        ValueError
+            A key is the design's own: `pk`, `sk`, `gsi`, `lsi`.
         """
+        for key in _OF_THE_DESIGN:
+            if key in capacity:
+                raise ValueError(f"{key} = {capacity[key]!r}: is the design's: dataclasses.replace(design, {key}=…)")
         keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
         own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}
         for dimension in ("read", "write"):
@@ -106,6 +114,7 @@ class Design:
         return {key: value for key, value in keys.items() if value not in (None, [])}
 
 
+_OF_THE_DESIGN = ("pk", "sk", "gsi", "lsi")
 _OF_INDEXES = ("read_capacity", "write_capacity", "max_read", "max_write", "warm_read", "warm_write", "burst_at_start")
 _ROOM_AT_START = MappingProxyType({"read": 12_000, "write": 4_000})  # units per second of a new on-demand index, F-OD-1
 
