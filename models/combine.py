@@ -22,7 +22,8 @@ def scenario(
 ) -> sim.Scenario:
     """A design under a workload, as a scenario.
 
-    Indexes have the capacity of their table, and are as warm as its previous peak made it, which is not on the bill.
+    Indexes have the capacity of their table. On demand they are as warm as its previous peak made it, if nothing is said of warm
+    throughput; as nobody bought that, it is not on the bill.
 
     Parameters
     ----------
@@ -36,15 +37,16 @@ def scenario(
     sim.ScenarioError
         The two do not make a scenario together, or a setting is none.
     ValueError
+        Some of what is warm is stated, and so bought, and some has grown with a previous peak: a bill has both or none.
         A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
         `lsi`.
     """
-    table = design.table_keys(**(capacity or workload.capacity))
+    capacity = capacity or dict(workload.capacity)
+    table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
     given, own_fields = _settings(workload, settings or {})
-    if design.gsi and not {"warm_read", "warm_write"} & (capacity or workload.capacity).keys():
-        # Indexes are warm because their table has been through its peak: nobody bought that.
-        given["cost"] = {"warm_bought": False, **given.get("cost", {})}
+    if cost := _cost(design, given, capacity):
+        given["cost"] = cost
     document = {
         "format": 1,
         "title": title or f"{design.name} under {workload.name}",
@@ -121,6 +123,21 @@ def _settings(workload: Workload, settings: Mapping[str, Any]) -> tuple[dict[str
         fields.update(some)
     given.pop("fields", None)
     return given, fields
+
+
+def _cost(design: Design, given: Mapping[str, Any], capacity: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of the bill; what indexes have grown warm by with their table, nobody bought."""
+    cost = given.get("cost", {})
+    grown = design.grown(**capacity)
+    if not grown or not isinstance(cost, Mapping) or "warm_bought" in cost:
+        return cost  # type: ignore[no-any-return]  # whatever it is: from_dict refuses it
+    if stated := design.warm(**capacity):
+        name, more = next(iter(grown.items()))
+        raise ValueError(
+            f"{stated[0]} is bought, and {next(iter(more))} of the index {name} would have grown with its table's peak, which costs "
+            "nothing: a bill has both or none. State all of them or none of them, or settings={'cost': {'warm_bought': False}}"
+        )
+    return {**cost, "warm_bought": False}
 
 
 def _fields(

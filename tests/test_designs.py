@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -348,6 +349,76 @@ def test_an_index_has_what_its_table_has() -> None:
     bought = models.scenario(designs.good_sharded_gsi(), workloads.flash_sale(), mode="on-demand", warm_write=8000)
     assert bought.table.gsi[0].warm_write == 8000
     assert bought.cost.warm_bought
+
+
+def once(scenario: sim.Scenario) -> float:
+    """What a scenario's bill has for warm throughput, $ once."""
+    return float(sim.run(sim.with_overrides(scenario, {"duration": "1m"})).bill.once)
+
+
+def says_of_warmth(scenario: sim.Scenario) -> Any:
+    """What a scenario states of who paid for its warmth; None where it states nothing."""
+    return tomllib.loads(sim.dump(scenario)).get("cost", {}).get("warm_bought")
+
+
+BY_STATUS_WARM = replace(
+    designs.good_sharded_gsi(), gsi=[{**designs.good_sharded_gsi().gsi[0], "warm_write": 20_000}]
+)  # one that states it, as somebody who bought it does
+
+
+def test_what_grew_with_the_table_is_not_on_the_bill_and_what_was_bought_is() -> None:
+    design, sale = designs.good_sharded_gsi(), workloads.flash_sale()
+    grown = models.scenario(design, sale, mode="on-demand", previous_peak_write=10_000)
+    assert (grown.table.gsi[0].warm_read, grown.table.gsi[0].warm_write) == (None, 20_000)
+    assert (says_of_warmth(grown), once(grown)) == (False, 0)
+    # 16,000 beyond the 4,000 of any index, at $0.00065 each (F-PRICE-15).
+    bought = models.scenario(BY_STATUS_WARM, sale, mode="on-demand", previous_peak_write=10_000)
+    assert (says_of_warmth(bought), once(bought)) == (None, pytest.approx(10.4))
+    # Table and index have 1,000 beyond the 12,000 of any, at $0.00013 each.
+    warmed = models.scenario(design, sale, mode="on-demand", warm_read=13_000)
+    assert (says_of_warmth(warmed), once(warmed)) == (None, pytest.approx(2 * 0.13))
+    both = {"mode": "on-demand", "previous_peak_write": 10_000, "warm_read": 13_000}
+    for is_bought, dollars in ((False, 0), (True, 2 * 0.13 + 10.4)):
+        said = models.scenario(design, sale, settings={"cost": {"warm_bought": is_bought}}, **both)
+        assert said.table.gsi[0].warm_write == 20_000
+        assert once(said) == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize(
+    ("design", "capacity", "says"),
+    [
+        (designs.good_sharded_gsi(), {"previous_peak_write": 10_000, "warm_read": 13_000}, "warm_read is bought, and warm_write"),
+        (BY_STATUS_WARM, {"previous_peak_read": 10_000}, "by-status.warm_write is bought, and warm_read of the index by-status"),
+    ],
+)  # fmt: skip
+def test_a_bill_that_would_have_to_know_two_kinds_of_warmth_apart_is_refused(
+    design: Design, capacity: dict[str, float], says: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{says} .*State all of them or none of them"):
+        models.scenario(design, workloads.flash_sale(), mode="on-demand", **capacity)
+
+
+@pytest.mark.parametrize(
+    ("design", "capacity"),
+    [
+        (designs.good_sharded_gsi(), {"mode": "provisioned", "read_capacity": 50, "write_capacity": 50}),
+        (designs.good_sharded_gsi(), {"mode": "on-demand", "previous_peak_read": 6000, "previous_peak_write": 2000}),
+        (designs.good_sharded_gsi(), {"mode": "on-demand"}),
+        (designs.good_user(), {"mode": "on-demand", "previous_peak_write": 10_000}),
+    ],
+    ids=["provisioned", "no more than any index has", "new", "no index"],
+)
+def test_where_no_index_has_grown_nothing_is_said_of_it(design: Design, capacity: dict[str, Any]) -> None:
+    scenario = models.scenario(design, workloads.flash_sale(), **capacity)
+    assert says_of_warmth(scenario) is None
+    assert [index.warm_write for index in scenario.table.gsi] == [None] * len(design.gsi)
+
+
+def test_a_peak_that_is_none_is_refused_as_in_a_file() -> None:
+    with pytest.raises(sim.ScenarioError, match=r"table\.previous_peak_write: must be a number"):
+        models.scenario(
+            designs.good_sharded_gsi(), workloads.flash_sale(), mode="on-demand", previous_peak_write="many"
+        )
 
 
 def test_fields_of_the_settings_go_over_those_of_workload_and_design_one_by_one() -> None:
