@@ -12,7 +12,8 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
     """Members and groups, many to many, as an edge from each side: ``USER#{user}`` to ``GROUP#{group}`` and back.
 
     Both sides can be hot: a busy user, and far sooner a large group. An edge and its inverse are two writes; in one transaction they are
-    four units, and neither is ever there alone; an inverse that is an index of keys is written by the service, and is as hot.
+    four units, and neither is ever there alone. An inverse that is an index of whole edges is written by the service, with each edge that is
+    put and each that changes, lags behind, and is as hot.
 
     Parameters
     ----------
