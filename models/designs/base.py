@@ -18,7 +18,7 @@ ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
         "write": "one new item is put",
         "read": "one item is read by what names it",
         "list": "the items of one group are asked for",
-        "change": "an attribute of an item changes: the one that the design's groups hang on, where there is one",
+        "change": "an attribute of an item changes: the one that the design's groups hang on, or which one the design says",
     }
 )
 

@@ -11,6 +11,10 @@ from models.parameters import a_count, a_number, a_switch, one_of
 def sparse(*, open_fraction: float = 0.1, full: bool = False) -> Design:
     """An index of a store's open orders, which only they are in; or a full one, whose readers throw the others away.
 
+    A change is of some attribute of any order, open or not: the entry follows where there is one. It is not the closing of an open order,
+    which takes its entry out for one more write each: the scenario format counts what a write does to an index by the share of all items
+    that are in it, and cannot say that a write is only of those that are.
+
     Parameters
     ----------
     open_fraction : share of the orders that are open, and so carry the index key; from 0.001 to 1.
