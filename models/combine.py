@@ -27,7 +27,7 @@ def scenario(
 
     Parameters
     ----------
-    title : None: both names.
+    title : None: both names, the design's with its variant.
     settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
         go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
     capacity : mode and capacity of the table instead of the workload's own: ``mode="provisioned", write_capacity=2000, read_capacity=500``.
@@ -45,16 +45,17 @@ def scenario(
     table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
     given, own_fields = _settings(workload, settings or {})
+    fields = _fields({**FIELDS, **design.fields, **workload.fields}, own_fields, table, traffic)
     if cost := _cost(design, given, capacity):
         given["cost"] = cost
     document = {
         "format": 1,
-        "title": title or f"{design.name} under {workload.name}",
-        "description": f"{design.says} {workload.says}",
+        "title": title or f"{design.title} under {workload.name}",
+        "description": _description(design, workload, fields),
         "shows": [design.shows],
         "duration": workload.duration,
         **given,
-        "fields": _fields({**FIELDS, **design.fields, **workload.fields}, own_fields, table, traffic),
+        "fields": fields,
         "table": table,
         "traffic": traffic,
     }
@@ -75,14 +76,14 @@ def compare(
 
     Parameters
     ----------
-    designs : designs, which are called by their names; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
+    designs : designs, which are called by their titles; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
 
     Raises
     ------
     ValueError
-        There are no designs, or two of the same name: give labels.
+        There are no designs, or two of the same title: give labels.
     """
-    labelled = dict(designs) if isinstance(designs, Mapping) else _by_name(list(designs))
+    labelled = dict(designs) if isinstance(designs, Mapping) else _by_title(list(designs))
     scenarios = {
         label: scenario(design, workload, title=label, settings=settings, **capacity)
         for label, design in labelled.items()
@@ -91,12 +92,21 @@ def compare(
     return sim.compare(results, max_throttled=max_throttled)
 
 
-def _by_name(designs: list[Design]) -> dict[str, Design]:
-    names = [design.name for design in designs]
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _by_title(designs: list[Design]) -> dict[str, Design]:
+    titles = [design.title for design in designs]
+    twice = sorted({title for title in titles if titles.count(title) > 1})
     if twice:
         raise ValueError(f"two designs are called {twice[0]}: give labels, {{label: design, ...}}")
-    return dict(zip(names, designs, strict=True))
+    return dict(zip(titles, designs, strict=True))
+
+
+def _description(design: Design, workload: Workload, fields: Mapping[str, Any]) -> str:
+    """What both say, without what one of them says of a field that the scenario has not, or has from somebody else."""
+    sentences = []
+    for part in (design, workload):
+        hold = [says for name, says in part.fields_say.items() if fields.get(name) == part.fields.get(name)]
+        sentences += [part.says, *hold]
+    return " ".join(dict.fromkeys(filter(None, sentences)))
 
 
 # What a setting cannot be, for design and workload make it; and how it is changed instead.

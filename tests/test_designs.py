@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import tomllib
 from collections.abc import Callable
@@ -83,8 +84,90 @@ def test_a_design_is_called_as_it_is_listed_and_says_what_it_shows(name: str) ->
     assert design.name == name
     assert design.says.endswith(".")
     assert len(design.says) <= 140
+    assert (design.variant, design.title) == ("", name)
     with pytest.raises(ValueError, match=r"^role = 'reed': must be 'write' or 'read' or 'list' or 'change'"):
         design.access("reed")  # type: ignore[arg-type]
+
+
+def edges(made: Callable[..., Any], key: str) -> list[Any]:
+    """A parameter's default and what its docstring allows at the most and at the least."""
+    default = inspect.signature(made).parameters[key].default
+    if isinstance(default, bool):
+        return [default, not default]
+    said = documented(made, key)
+    if words := WORDS.search(said):
+        return re.findall(r'"(\w+)"', words.group(1))
+    limits = RANGE.search(said)
+    assert limits
+    return [default, *(type(default)(limit.replace(",", "")) for limit in limits.groups())]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_says_the_same_is_the_same(name: str) -> None:
+    """No two of all combinations of defaults and extremes share a sentence that one of them makes untrue."""
+    made = MAKERS[name]
+    keys = list(inspect.signature(made).parameters)
+    told: dict[str, Any] = {}
+    for values in itertools.product(*(edges(made, key) for key in keys)):
+        one = made(**dict(zip(keys, values, strict=True)))
+        assert told.setdefault(one.told, one) == one, values
+        assert len(one.says) <= 160, one.says
+    assert len(told) > 1 or not keys
+
+
+@pytest.mark.parametrize(
+    ("made", "says", "never"),
+    [
+        (workloads.flash_sale(peak_per_s=600), "1.2 times the usual orders, 600 a second instead of 500", "10 times"),
+        (workloads.tenant_dominance(largest_share=0.1), "One of 100 tenants has 10 %", "80 %"),
+        (workloads.viral_post(viral_share=0.05), "One of 1,000 posts has 5 %", "50 %"),
+        (workloads.bulk_load(batch=1), "5,000,000 items one by one", "batches"),
+        (workloads.bulk_load(items=10**8), "more than half an hour sends", "until all"),
+        (workloads.bulk_load(items=7), "7 items in batches of 7", "25"),
+        (workloads.lock_polling(locks=20), "20 locks", "one lock"),
+        (workloads.time_series(readings_per_s=2), "2 writes of 200 bytes a second", "thousand"),
+        (designs.sparse(full=True), "all items are in", "takes as much"),
+        (designs.sparse(open_fraction=0.9), "90 % of the items", "10 %"),
+        (designs.good_sharded_gsi(shards=1), "N is 1.", "without"),
+        (designs.denorm(copied=False), "Attributes in one place", "Copied"),
+        (designs.bad_viral(viral_share=0.01, likes="items"), "1 % of the traffic", "no split"),
+        (designs.bad_status(active_fraction=0.01), "1 % of the orders are active", "nearly all"),
+        (designs.good_store(stores=1), "over 1 store of each region", "stores of"),
+        (designs.good_user(exponent=0), "100,000 users evenly", "zipf"),
+        (designs.lsi_gsi(kind="gsi"), "A global index", "local"),
+        (designs.composite_sk(filtered=True), "A filter reads", "sort key"),
+    ],
+)
+def test_a_sentence_is_made_of_its_parameters(made: Design | Workload, says: str, never: str) -> None:
+    assert says in made.told
+    assert never not in made.told
+
+
+def test_a_title_says_which_variant_of_a_design_it_is() -> None:
+    titles = {models.scenario(design, ONE_EACH).title for design, _ in COSTS.values()}
+    assert len(titles) == len(COSTS)
+    assert "sparse (full) under one-each" in titles
+    for made in (designs.good_sharded_gsi, designs.shard_random, designs.shard_hash):
+        assert models.scenario(made(shards=1), ONE_EACH).title == f"{made().name} (one shard) under one-each"
+
+
+def test_a_description_says_nothing_of_a_field_that_is_somebody_elses() -> None:
+    def description(design: Design, workload: Workload, **fields: Any) -> str:
+        return str(models.scenario(design, workload, settings={"fields": fields}).description)
+
+    tenth, most = "One of 100 tenants has 10 %", "One of 100 tenants has 80 %"
+    alone = description(designs.bad_tenant(largest_share=0.1), workloads.order_dates())
+    assert tenth in alone
+    # The workload's tenants go over the design's; where they are the same ones, that is said once.
+    both = description(designs.bad_tenant(largest_share=0.1), workloads.tenant_dominance())
+    assert (both.count(tenth), both.count(most)) == (0, 1)
+    assert description(designs.bad_tenant(), workloads.tenant_dominance()).count(most) == 1
+    own = description(designs.bad_tenant(), workloads.tenant_dominance(), tenant={"kind": "uniform", "count": 3})
+    assert "One of" not in own
+    assert description(designs.bad_tenant(), workloads.tenant_dominance()).startswith(designs.bad_tenant().says)
+    # No post is asked for where no key has one.
+    assert "posts" not in description(designs.good_user(), workloads.viral_post())
+    assert "N is 10." not in description(designs.shard_hash(), ONE_EACH, shard={"kind": "uniform", "count": 3})
 
 
 # What each request costs. Derived by hand: items of 1 KB unless said, half a read unit for 4 KB, a unit for 1 KB written, two in a
@@ -439,7 +522,7 @@ def test_fields_of_the_settings_go_over_those_of_workload_and_design_one_by_one(
     changed = models.scenario(
         designs.good_tenant_user(), workloads.tenant_dominance(), settings={"fields": {"user": users}}
     )
-    assert changed == sim.with_overrides(plain, {"fields.user": users})
+    assert changed == sim.with_overrides(plain, {"fields.user": users, "description": changed.description})
     # Also that of a workload of one's own, below the user's; and what a hash is of comes with it.
     settings = {"fields": {"user": {"kind": "hash", "of": "item", "count": 3}, "tenant": users}}
     workload = replace(workloads.tenant_dominance(), settings=settings)
@@ -489,8 +572,10 @@ def test_variants_of_a_design_are_compared_under_labels_of_ones_own() -> None:
     # Orders of 3 KB: three units in an index of everything, changes of a fiftieth as many included; one in the others.
     assert written["ALL"] / written["KEYS_ONLY"] == pytest.approx(3 * 1.02, rel=0.03)
     assert written["INCLUDE"] == pytest.approx(written["KEYS_ONLY"])
-    with pytest.raises(ValueError, match="two designs are called projection"):
-        models.compare(kinds.values(), workloads.tenant_dominance())
+    with pytest.raises(ValueError, match=r"two designs are called projection \(INCLUDE\)"):
+        models.compare([kinds["INCLUDE"], kinds["ALL"], kinds["INCLUDE"]], workloads.tenant_dominance())
+    titled = models.compare(kinds.values(), workloads.tenant_dominance(), settings={"duration": "1m"})
+    assert [one.label for one in titled.variants] == ["projection", "projection (INCLUDE)", "projection (KEYS_ONLY)"]
 
 
 # Named scenarios.

@@ -18,7 +18,7 @@ ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
         "write": "one new item is put",
         "read": "one item is read by what names it",
         "list": "the items of one group are asked for",
-        "change": "an attribute of an item changes: the one that the design's groups hang on, or which one the design says",
+        "change": "an attribute of an item changes: the one that the design's groups hang on, or the one that the design names",
     }
 )
 
@@ -54,7 +54,9 @@ class Design:
     ----------
     name : as the command line has it.
     shows : the id under which catalogues list it.
-    says : what it shows, in one sentence.
+    says : what it shows, in one sentence, which holds whatever its fields draw from.
+    variant : a word or two where its parameters make it another design than its name says, as "full" does of "sparse". "": it is that.
+    fields_say : what its parameters make of fields, a sentence each, by field. They hold where nobody else sets the field.
     pk, sk : templates of the table's keys.
     gsi, lsi : indexes, with the keys of the scenario format.
     fields : fields of the templates where they differ from `FIELDS`.
@@ -70,12 +72,24 @@ class Design:
     says: str
     pk: str
     sk: str | None = None
+    variant: str = ""
+    fields_say: Mapping[str, str] = field(default_factory=dict)
     gsi: Sequence[Keys] = ()
     lsi: Sequence[Keys] = ()
     fields: Mapping[str, Keys] = field(default_factory=dict)
     table: Keys = field(default_factory=dict)
     accesses: Mapping[Role, Sequence[Keys]] = field(default_factory=dict)
     item_bytes: int = 1024
+
+    @property
+    def title(self) -> str:
+        """Its name, with the variant that it is: "sparse (full)"."""
+        return f"{self.name} ({self.variant})" if self.variant else self.name
+
+    @property
+    def told(self) -> str:
+        """All that it says of itself."""
+        return " ".join([self.says, *self.fields_say.values()])
 
     def access(self, role: Role) -> Sequence[Keys]:
         """Patterns that a request in this role becomes.
