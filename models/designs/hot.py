@@ -80,7 +80,7 @@ def bad_viral(*, viral_share: float = 0.5, posts: int = 1000, likes: str = "coun
     return Design(
         name="bad-viral",
         shows="S-BAD-VIRAL",
-        variant="" if is_counter else "likes as items",
+        variant="" if is_counter else "items",
         says="POST#{post} with a count of likes in the post: one that goes viral is one key, and one item that no split divides."
         if is_counter
         else "POST#{post} with likes as items beside the post: one that goes viral is one key, which splits spread minutes later.",

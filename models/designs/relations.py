@@ -67,8 +67,8 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
 _EDGE = MappingProxyType(
     {
         "item": ("", "once from each side: twice the writes"),
-        "transaction": ("in transactions", "from each side in one transaction: four times the units"),
-        "index": ("inverse by index", "one of them by an index that follows: twice the units"),
+        "transaction": ("transaction", "from each side in one transaction: four times the units"),
+        "index": ("index", "one of them by an index that follows: twice the units"),
     }
 )
 

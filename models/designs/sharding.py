@@ -9,7 +9,7 @@ SHARDS_MAX = 1000
 
 
 def _variant(count: int) -> str:
-    return "one shard" if count == 1 else ""
+    return "N = 1" if count == 1 else ""
 
 
 def _says(count: int) -> dict[str, str]:
