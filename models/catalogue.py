@@ -20,9 +20,9 @@ class Catalogue:
         ]
         for name, make_design in DESIGNS.items():
             design = make_design()
-            rows.append(sim.Listed(kind="design", name=name, shows=(design.shows,), says=design.says))
+            rows.append(sim.Listed(kind="design", name=name, shows=(design.shows,), says=design.told))
         for name, make_workload in WORKLOADS.items():
-            rows.append(sim.Listed(kind="workload", name=name, shows=(), says=make_workload().says))
+            rows.append(sim.Listed(kind="workload", name=name, shows=(), says=make_workload().told))
         return rows
 
     def text(self, name: str) -> str:

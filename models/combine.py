@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import sim
@@ -21,33 +22,40 @@ def scenario(
 ) -> sim.Scenario:
     """A design under a workload, as a scenario.
 
-    Indexes have the capacity of their table, and are as warm as its previous peak made it, which is not on the bill.
+    Indexes have the capacity of their table. On demand they are as warm as its previous peak made it, if nothing is said of warm
+    throughput; as nobody bought that, it is not on the bill.
 
     Parameters
     ----------
-    title : None: both names.
-    settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``.
+    title : None: both names, the design's with its variant.
+    settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
+        go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
     capacity : mode and capacity of the table instead of the workload's own: ``mode="provisioned", write_capacity=2000, read_capacity=500``.
 
     Raises
     ------
     sim.ScenarioError
         The two do not make a scenario together, or a setting is none.
+    ValueError
+        Some of what is warm is stated, and so bought, and some has grown with a previous peak: a bill has both or none.
+        A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
+        `lsi`.
     """
-    table = design.table_keys(**(capacity or workload.capacity))
+    capacity = capacity or dict(workload.capacity)
+    table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
-    given = {**workload.settings, **(settings or {})}
-    if design.gsi and not {"warm_read", "warm_write"} & (capacity or workload.capacity).keys():
-        # Indexes are warm because their table has been through its peak: nobody bought that.
-        given["cost"] = {"warm_bought": False, **given.get("cost", {})}
+    given, own_fields = _settings(workload, settings or {})
+    fields = _fields({**FIELDS, **design.fields, **workload.fields}, own_fields, table, traffic)
+    if cost := _cost(design, given, capacity):
+        given["cost"] = cost
     document = {
         "format": 1,
-        "title": title or f"{design.name} under {workload.name}",
-        "description": f"{design.says} {workload.says}",
+        "title": title or f"{design.title} under {workload.name}",
+        "description": _description(design, workload, fields),
         "shows": [design.shows],
         "duration": workload.duration,
         **given,
-        "fields": _fields(design, workload, table, traffic),
+        "fields": fields,
         "table": table,
         "traffic": traffic,
     }
@@ -68,14 +76,14 @@ def compare(
 
     Parameters
     ----------
-    designs : designs, which are called by their names; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
+    designs : designs, which are called by their titles; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
 
     Raises
     ------
     ValueError
-        There are no designs, or two of the same name: give labels.
+        There are no designs, or two of the same title: give labels.
     """
-    labelled = dict(designs) if isinstance(designs, Mapping) else _by_name(list(designs))
+    labelled = dict(designs) if isinstance(designs, Mapping) else _by_title(list(designs))
     scenarios = {
         label: scenario(design, workload, title=label, settings=settings, **capacity)
         for label, design in labelled.items()
@@ -84,25 +92,76 @@ def compare(
     return sim.compare(results, max_throttled=max_throttled)
 
 
-def _by_name(designs: list[Design]) -> dict[str, Design]:
-    names = [design.name for design in designs]
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _by_title(designs: list[Design]) -> dict[str, Design]:
+    titles = [design.title for design in designs]
+    twice = sorted({title for title in titles if titles.count(title) > 1})
     if twice:
         raise ValueError(f"two designs are called {twice[0]}: give labels, {{label: design, ...}}")
-    return dict(zip(names, designs, strict=True))
+    return dict(zip(titles, designs, strict=True))
+
+
+def _description(design: Design, workload: Workload, fields: Mapping[str, Any]) -> str:
+    """What both say, without what one of them says of a field that the scenario has not, or has from somebody else."""
+    sentences = []
+    for part in (design, workload):
+        hold = [says for name, says in part.fields_say.items() if fields.get(name) == part.fields.get(name)]
+        sentences += [part.says, *hold]
+    return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+# What a setting cannot be, for design and workload make it; and how it is changed instead.
+_MADE = MappingProxyType(
+    {
+        "table": "give mode and capacity as arguments (mode='provisioned', write_capacity=2000, …); all else is the design's: "
+        "dataclasses.replace(design, table={…})",
+        "traffic": "it is what the workload's needs become under the design: dataclasses.replace(workload, needs=[…])",
+    }
+)
+
+
+def _settings(workload: Workload, settings: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Keys at the top of the scenario, those of the user over the workload's; and the fields among them."""
+    given = {**workload.settings, **settings}
+    for key, cure in _MADE.items():
+        if key in given:
+            raise ValueError(f"settings: {key} is none of them: {cure}")
+    fields: dict[str, Any] = {}
+    for own in (workload.settings, settings):
+        some = own.get("fields", {})
+        if not isinstance(some, Mapping):
+            raise ValueError(f"settings: fields = {some!r}: must be a mapping, {{name: field}}")
+        fields.update(some)
+    given.pop("fields", None)
+    return given, fields
+
+
+def _cost(design: Design, given: Mapping[str, Any], capacity: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of the bill; what indexes have grown warm by with their table, nobody bought."""
+    cost = given.get("cost", {})
+    grown = design.grown(**capacity)
+    if not grown or not isinstance(cost, Mapping) or "warm_bought" in cost:
+        return cost  # type: ignore[no-any-return]  # whatever it is: from_dict refuses it
+    if stated := design.warm(**capacity):
+        name, more = next(iter(grown.items()))
+        raise ValueError(
+            f"{stated[0]} is bought, and {next(iter(more))} of the index {name} would have grown with its table's peak, which costs "
+            "nothing: a bill has both or none. State all of them or none of them, or settings={'cost': {'warm_bought': False}}"
+        )
+    return {**cost, "warm_bought": False}
 
 
 def _fields(
-    design: Design, workload: Workload, table: Mapping[str, Any], traffic: list[dict[str, Any]]
+    known: Mapping[str, Any], own: Mapping[str, Any], table: Mapping[str, Any], traffic: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields that the keys draw from: the workload's own, else the design's, else the usual ones."""
-    known = {**FIELDS, **design.fields, **workload.fields}
-    wanted = names_in(table["pk"]) | names_in(table.get("sk"))
+    """The fields that the keys draw from, and the user's own, used or not: of one that is not used the scenario's notes tell."""
+    known = {**known, **own}
+    wanted = names_in(table["pk"]) | names_in(table.get("sk")) | set(own)
     for index in (*table.get("gsi", ()), *table.get("lsi", ())):
         wanted |= names_in(index.get("pk")) | names_in(index.get("sk"))
     for pattern in traffic:
         for keys in (pattern, *pattern.get("actions", ())):
             wanted |= names_in(keys.get("pk")) | names_in(keys.get("sk"))
         wanted |= set(pattern.get("where", ())) | ({pattern["scatter"]} if "scatter" in pattern else set())
-    wanted |= {str(known[name]["of"]) for name in wanted if known.get(name, {}).get("kind") == "hash"}
-    return {name: dict(known[name]) for name in sorted(wanted) if name in known}
+    found = [known[name] for name in wanted if name in known]
+    wanted |= {str(one["of"]) for one in found if isinstance(one, Mapping) and "of" in one}
+    return {name: known[name] for name in sorted(wanted) if name in known}

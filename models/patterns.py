@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import sim
 from models.designs.base import Design, Keys
 from models.workloads.base import Need
 
@@ -15,6 +15,8 @@ def patterns_of(design: Design, need: Need) -> list[dict[str, Any]]:
 
     Raises
     ------
+    sim.ScenarioError
+        A rate that has to be multiplied is none.
     ValueError
         A measured rate or a closed loop cannot be multiplied, where no batch takes what the design has to do.
     """
@@ -73,7 +75,6 @@ def _said(design: Design, need: Need, access: Keys, *, is_first: bool) -> dict[s
 
 
 _BATCHES = MappingProxyType({"PutItem": "BatchWriteItem", "GetItem": "BatchGetItem"})
-_RATES = frozenset({"from", "to", "base", "peak", "mean"})  # of a shape, in requests per second
 
 
 def _batched(pattern: dict[str, Any], batch: int) -> dict[str, Any]:
@@ -86,18 +87,17 @@ def _batched(pattern: dict[str, Any], batch: int) -> dict[str, Any]:
         raise ValueError(
             f"{pattern['name']}: no batch takes a {pattern['operation']}, and threads are not multiplied: batch = 1"
         )
-    many: dict[str, Any] = {key: _times(pattern[key], batch) for key in ("rate", "count") if key in pattern}
+    many: dict[str, Any] = {}
+    if "rate" in pattern:
+        try:
+            many["rate"] = sim.scaled_rate(pattern["rate"], batch)
+        except sim.ScenarioError:
+            raise
+        except ValueError as error:
+            sentence = f"no batch takes a {pattern['operation']}, and {error}: batch = 1"
+            raise ValueError(f"{pattern['name']}: {sentence}") from error
+    if "count" in pattern:
+        many["count"] = batch * pattern["count"]
     if "follows" in pattern:
         many["follows"] = {**pattern["follows"], "per": batch * pattern["follows"]["per"]}
     return {**pattern, **many}
-
-
-def _times(rate: Any, factor: int) -> Any:
-    """A rate in the scenario format, so many times: a number, steps, or a shape."""
-    if isinstance(rate, Mapping):
-        if rate.get("kind") == "csv":
-            raise ValueError(f"a measured rate ({rate.get('path')}) is not multiplied: batch = 1")
-        return {key: value * factor if key in _RATES else value for key, value in rate.items()}
-    if isinstance(rate, Sequence):
-        return [[at, value * factor] for at, value in rate]
-    return rate * factor

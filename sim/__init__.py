@@ -12,7 +12,20 @@ from sim.exploring import explore
 from sim.results.comparison import Comparison, compare
 from sim.results.result import Result
 from sim.run import run
-from sim.scenario import Gsi, Lsi, Scenario, Table, Traffic, dump, from_dict, json_schema, load, loads, with_overrides
+from sim.scenario import (
+    Gsi,
+    Lsi,
+    Scenario,
+    Table,
+    Traffic,
+    dump,
+    from_dict,
+    json_schema,
+    load,
+    loads,
+    scaled_rate,
+    with_overrides,
+)
 
 __all__ = [
     "Collection",
@@ -37,6 +50,7 @@ __all__ = [
     "loads",
     "plots",
     "run",
+    "scaled_rate",
     "with_overrides",
 ]
 

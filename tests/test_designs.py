@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
+import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +84,93 @@ def test_a_design_is_called_as_it_is_listed_and_says_what_it_shows(name: str) ->
     assert design.name == name
     assert design.says.endswith(".")
     assert len(design.says) <= 140
+    assert (design.variant, design.title) == ("", name)
     with pytest.raises(ValueError, match=r"^role = 'reed': must be 'write' or 'read' or 'list' or 'change'"):
         design.access("reed")  # type: ignore[arg-type]
+
+
+def edges(made: Callable[..., Any], key: str) -> list[Any]:
+    """A parameter's default and what its docstring allows at the most and at the least."""
+    default = inspect.signature(made).parameters[key].default
+    if isinstance(default, bool):
+        return [default, not default]
+    said = documented(made, key)
+    if words := WORDS.search(said):
+        return re.findall(r'"(\w+)"', words.group(1))
+    limits = RANGE.search(said)
+    assert limits
+    return [default, *(type(default)(limit.replace(",", "")) for limit in limits.groups())]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_says_the_same_is_the_same(name: str) -> None:
+    """No two of all combinations of defaults and extremes share a sentence that one of them makes untrue."""
+    made = MAKERS[name]
+    keys = list(inspect.signature(made).parameters)
+    told: dict[str, Any] = {}
+    for values in itertools.product(*(edges(made, key) for key in keys)):
+        one = made(**dict(zip(keys, values, strict=True)))
+        assert told.setdefault(one.told, one) == one, values
+        assert len(one.says) <= 160, one.says
+    assert len(told) > 1 or not keys
+
+
+@pytest.mark.parametrize(
+    ("made", "says", "never"),
+    [
+        (workloads.flash_sale(peak_per_s=600), "1.2 times the usual orders, 600 a second instead of 500", "10 times"),
+        (workloads.tenant_dominance(largest_share=0.1), "One of 100 tenants has 10 %", "80 %"),
+        (workloads.viral_post(viral_share=0.05), "One of 1,000 posts has 5 %", "50 %"),
+        (workloads.bulk_load(batch=1), "5,000,000 items one by one", "batches"),
+        (workloads.bulk_load(items=10**8), "more than half an hour sends", "until all"),
+        (workloads.bulk_load(items=7), "7 items in batches of 7", "25"),
+        (workloads.lock_polling(locks=20), "20 locks", "one lock"),
+        (workloads.time_series(readings_per_s=2), "2 writes of 200 bytes a second", "thousand"),
+        (designs.sparse(full=True), "all items are in", "takes as much"),
+        (designs.sparse(open_fraction=0.9), "90 % of the items", "10 %"),
+        (designs.good_sharded_gsi(shards=1), "N is 1.", "without"),
+        (designs.denorm(copied=False), "Attributes in one place", "Copied"),
+        (designs.bad_viral(viral_share=0.01, likes="items"), "1 % of the traffic", "no split"),
+        (designs.bad_status(active_fraction=0.01), "1 % of the orders are active", "nearly all"),
+        (designs.good_store(stores=1), "over 1 store of each region", "stores of"),
+        (designs.good_user(exponent=0), "100,000 users evenly", "zipf"),
+        (designs.lsi_gsi(kind="gsi"), "A global index", "local"),
+        (designs.composite_sk(filtered=True), "A filter reads", "sort key"),
+    ],
+)
+def test_a_sentence_is_made_of_its_parameters(made: Design | Workload, says: str, never: str) -> None:
+    assert says in made.told
+    assert never not in made.told
+
+
+def test_a_title_says_which_variant_of_a_design_it_is() -> None:
+    titles = {models.scenario(design, ONE_EACH).title for design, _ in COSTS.values()}
+    assert len(titles) == len(COSTS)
+    assert "sparse (full) under one-each" in titles
+    # So short that three of them fit side by side as heads of small multiples.
+    shards = [made(shards=1) for made in (designs.good_sharded_gsi, designs.shard_random, designs.shard_hash)]
+    assert max(len(design.title) for design in (*shards, *(design for design, _ in COSTS.values()))) <= 24
+    for design in shards:
+        assert models.scenario(design, ONE_EACH).title == f"{design.name} (N = 1) under one-each"
+
+
+def test_a_description_says_nothing_of_a_field_that_is_somebody_elses() -> None:
+    def description(design: Design, workload: Workload, **fields: Any) -> str:
+        return str(models.scenario(design, workload, settings={"fields": fields}).description)
+
+    tenth, most = "One of 100 tenants has 10 %", "One of 100 tenants has 80 %"
+    alone = description(designs.bad_tenant(largest_share=0.1), workloads.order_dates())
+    assert tenth in alone
+    # The workload's tenants go over the design's; where they are the same ones, that is said once.
+    both = description(designs.bad_tenant(largest_share=0.1), workloads.tenant_dominance())
+    assert (both.count(tenth), both.count(most)) == (0, 1)
+    assert description(designs.bad_tenant(), workloads.tenant_dominance()).count(most) == 1
+    own = description(designs.bad_tenant(), workloads.tenant_dominance(), tenant={"kind": "uniform", "count": 3})
+    assert "One of" not in own
+    assert description(designs.bad_tenant(), workloads.tenant_dominance()).startswith(designs.bad_tenant().says)
+    # No post is asked for where no key has one.
+    assert "posts" not in description(designs.good_user(), workloads.viral_post())
+    assert "N is 10." not in description(designs.shard_hash(), ONE_EACH, shard={"kind": "uniform", "count": 3})
 
 
 # What each request costs. Derived by hand: items of 1 KB unless said, half a read unit for 4 KB, a unit for 1 KB written, two in a
@@ -126,6 +214,7 @@ COSTS: dict[str, tuple[Design, dict[str, dict[str, tuple[float, float]]]]] = {
         designs.adjacency(inverse="transaction"),
         {"write": {T: (0, 4)}, "read": R1, "list": {T: (0.5, 0)}, "change": {T: (0, 4)}},
     ),
+    # The index has whole edges: it follows a change of role, which no key is.
     "adjacency, index": (
         designs.adjacency(inverse="index"),
         {
@@ -154,6 +243,7 @@ COSTS: dict[str, tuple[Design, dict[str, dict[str, tuple[float, float]]]]] = {
             "change": W1,
         },
     ),
+    # A tenth of the orders have an entry, of those that change as of all others.
     "sparse": (
         designs.sparse(),
         {
@@ -232,6 +322,16 @@ def test_a_request_costs_what_arithmetic_says(label: str) -> None:
     design, costs = COSTS[label]
     result = sim.run(models.scenario(design, ONE_EACH))
     assert {role: cost_of(result, role) for role in ROLES} == costs
+
+
+def test_a_change_under_a_sparse_index_is_of_any_order_for_the_format_cannot_say_of_an_open_one() -> None:
+    """To close an open order takes its entry out, a whole write (F-GSI-3); the format has a tenth of it, as of any order."""
+    sparse = designs.sparse()
+    assert "not the closing of an open order" in " ".join(str(designs.sparse.__doc__).split())
+    assert [access.get("touches") for access in sparse.access("change")] == [{"open-orders": "attribute-changed"}]
+    closing = {"operation": "UpdateItem", "touches": {"open-orders": "removed"}}
+    closes = replace(sparse, accesses={**sparse.accesses, "change": (closing,)})
+    assert cost_of(sim.run(models.scenario(closes, ONE_EACH)), "change")[OPEN] == (0, pytest.approx(0.1))
 
 
 def test_every_design_has_its_costs_derived() -> None:
@@ -349,6 +449,121 @@ def test_an_index_has_what_its_table_has() -> None:
     assert bought.cost.warm_bought
 
 
+def once(scenario: sim.Scenario) -> float:
+    """What a scenario's bill has for warm throughput, $ once."""
+    return float(sim.run(sim.with_overrides(scenario, {"duration": "1m"})).bill.once)
+
+
+def says_of_warmth(scenario: sim.Scenario) -> Any:
+    """What a scenario states of who paid for its warmth; None where it states nothing."""
+    return tomllib.loads(sim.dump(scenario)).get("cost", {}).get("warm_bought")
+
+
+BY_STATUS_WARM = replace(
+    designs.good_sharded_gsi(), gsi=[{**designs.good_sharded_gsi().gsi[0], "warm_write": 20_000}]
+)  # one that states it, as somebody who bought it does
+
+
+def test_what_grew_with_the_table_is_not_on_the_bill_and_what_was_bought_is() -> None:
+    design, sale = designs.good_sharded_gsi(), workloads.flash_sale()
+    grown = models.scenario(design, sale, mode="on-demand", previous_peak_write=10_000)
+    assert (grown.table.gsi[0].warm_read, grown.table.gsi[0].warm_write) == (None, 20_000)
+    assert (says_of_warmth(grown), once(grown)) == (False, 0)
+    # 16,000 beyond the 4,000 of any index, at $0.00065 each (F-PRICE-15).
+    bought = models.scenario(BY_STATUS_WARM, sale, mode="on-demand", previous_peak_write=10_000)
+    assert (says_of_warmth(bought), once(bought)) == (None, pytest.approx(10.4))
+    # Table and index have 1,000 beyond the 12,000 of any, at $0.00013 each.
+    warmed = models.scenario(design, sale, mode="on-demand", warm_read=13_000)
+    assert (says_of_warmth(warmed), once(warmed)) == (None, pytest.approx(2 * 0.13))
+    both = {"mode": "on-demand", "previous_peak_write": 10_000, "warm_read": 13_000}
+    for is_bought, dollars in ((False, 0), (True, 2 * 0.13 + 10.4)):
+        said = models.scenario(design, sale, settings={"cost": {"warm_bought": is_bought}}, **both)
+        assert said.table.gsi[0].warm_write == 20_000
+        assert once(said) == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize(
+    ("design", "capacity", "says"),
+    [
+        (designs.good_sharded_gsi(), {"previous_peak_write": 10_000, "warm_read": 13_000}, "warm_read is bought, and warm_write"),
+        (BY_STATUS_WARM, {"previous_peak_read": 10_000}, "by-status.warm_write is bought, and warm_read of the index by-status"),
+    ],
+)  # fmt: skip
+def test_a_bill_that_would_have_to_know_two_kinds_of_warmth_apart_is_refused(
+    design: Design, capacity: dict[str, float], says: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{says} .*State all of them or none of them"):
+        models.scenario(design, workloads.flash_sale(), mode="on-demand", **capacity)
+
+
+@pytest.mark.parametrize(
+    ("design", "capacity"),
+    [
+        (designs.good_sharded_gsi(), {"mode": "provisioned", "read_capacity": 50, "write_capacity": 50}),
+        (designs.good_sharded_gsi(), {"mode": "on-demand", "previous_peak_read": 6000, "previous_peak_write": 2000}),
+        (designs.good_sharded_gsi(), {"mode": "on-demand"}),
+        (designs.good_user(), {"mode": "on-demand", "previous_peak_write": 10_000}),
+    ],
+    ids=["provisioned", "no more than any index has", "new", "no index"],
+)
+def test_where_no_index_has_grown_nothing_is_said_of_it(design: Design, capacity: dict[str, Any]) -> None:
+    scenario = models.scenario(design, workloads.flash_sale(), **capacity)
+    assert says_of_warmth(scenario) is None
+    assert [index.warm_write for index in scenario.table.gsi] == [None] * len(design.gsi)
+
+
+def test_a_peak_that_is_none_is_refused_as_in_a_file() -> None:
+    with pytest.raises(sim.ScenarioError, match=r"table\.previous_peak_write: must be a number"):
+        models.scenario(
+            designs.good_sharded_gsi(), workloads.flash_sale(), mode="on-demand", previous_peak_write="many"
+        )
+
+
+def test_fields_of_the_settings_go_over_those_of_workload_and_design_one_by_one() -> None:
+    users = {"kind": "uniform", "count": 7}
+    plain = models.scenario(designs.good_tenant_user(), workloads.tenant_dominance())
+    changed = models.scenario(
+        designs.good_tenant_user(), workloads.tenant_dominance(), settings={"fields": {"user": users}}
+    )
+    assert changed == sim.with_overrides(plain, {"fields.user": users, "description": changed.description})
+    # Also that of a workload of one's own, below the user's; and what a hash is of comes with it.
+    settings = {"fields": {"user": {"kind": "hash", "of": "item", "count": 3}, "tenant": users}}
+    workload = replace(workloads.tenant_dominance(), settings=settings)
+    both = models.scenario(
+        designs.good_tenant_user(), workload, settings={"fields": {"tenant": {"kind": "uniform", "count": 2}}}
+    )
+    counts = {name: getattr(field, "count", None) for name, field in both.fields.items()}
+    assert counts == {"item": 1_000_000, "order": None, "tenant": 2, "user": 3}
+    unused = models.scenario(designs.bad_date(), workloads.order_dates(), settings={"fields": {"usr": users}})
+    assert [note.split()[0] for note in unused.notes] == ["fields.usr"]
+    compared = models.compare([designs.good_user()], ONE_EACH, settings={"fields": {"user": users}})
+    assert compared.variants[0].result.scenario.fields["user"].count == 7  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"table": {"mode": "on-demand"}}, "settings: table is none of them: give mode and capacity as arguments"),
+        ({"traffic": []}, "settings: traffic is none of them: it is what the workload's needs become"),
+        ({"fields": [1]}, r"settings: fields = \[1\]: must be a mapping"),
+        ({"fields": {"user": 5}}, "<dict>: fields.user: must be"),
+        ({"sed": 3}, "<dict>: sed: unknown key"),
+    ],
+)
+def test_a_setting_that_would_be_lost_is_refused(settings: Any, says: str) -> None:
+    design, workload = designs.good_user(), workloads.flash_sale()
+    with pytest.raises(ValueError, match=f"^{says}"):
+        models.scenario(design, workload, settings=settings)
+    with pytest.raises(ValueError, match=f"^{says}"):
+        models.scenario(design, replace(workload, settings=settings))
+
+
+@pytest.mark.parametrize("key", ["pk", "sk", "gsi", "lsi"])
+def test_keys_of_a_design_are_no_capacity(key: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{key} = .*: is the design's: dataclasses.replace\(design, {key}=…\)"):
+        models.scenario(designs.good_user(), workloads.flash_sale(), mode="on-demand", **{key: []})
+
+
 def test_variants_of_a_design_are_compared_under_labels_of_ones_own() -> None:
     kinds = {kind: designs.projection(kind=kind) for kind in ("ALL", "INCLUDE", "KEYS_ONLY")}
     compared = models.compare(kinds, workloads.tenant_dominance(orders_per_s=100), settings={"duration": "1m"})
@@ -360,8 +575,10 @@ def test_variants_of_a_design_are_compared_under_labels_of_ones_own() -> None:
     # Orders of 3 KB: three units in an index of everything, changes of a fiftieth as many included; one in the others.
     assert written["ALL"] / written["KEYS_ONLY"] == pytest.approx(3 * 1.02, rel=0.03)
     assert written["INCLUDE"] == pytest.approx(written["KEYS_ONLY"])
-    with pytest.raises(ValueError, match="two designs are called projection"):
-        models.compare(kinds.values(), workloads.tenant_dominance())
+    with pytest.raises(ValueError, match=r"two designs are called projection \(INCLUDE\)"):
+        models.compare([kinds["INCLUDE"], kinds["ALL"], kinds["INCLUDE"]], workloads.tenant_dominance())
+    titled = models.compare(kinds.values(), workloads.tenant_dominance(), settings={"duration": "1m"})
+    assert [one.label for one in titled.variants] == ["projection", "projection (INCLUDE)", "projection (KEYS_ONLY)"]
 
 
 # Named scenarios.

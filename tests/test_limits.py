@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.designs import base
 from sim import limits
 from sim.calibration import PARAMETERS, SETS, Calibration, calibrate
 
@@ -59,6 +60,12 @@ def test_limits_are_those_of_the_facts(shared: Path) -> None:
 def test_a_new_on_demand_table_is_four_partitions() -> None:  # F-PART-4, F-OD-1
     assert limits.ON_DEMAND_INITIAL_READ_PER_S == 12_000
     assert limits.ON_DEMAND_INITIAL_WRITE_PER_S == 4_000
+
+
+def test_models_have_the_limits_of_the_simulator() -> None:
+    """They stand on the public names of `sim`, which has no limits among them, and so say them again."""
+    assert {str(d): room for d, room in limits.ON_DEMAND_INITIAL_PER_S.items()} == base.ROOM_AT_START
+    assert base.HEADROOM == limits.ON_DEMAND_HEADROOM_FACTOR
 
 
 def test_an_item_costs_at_most_400_write_units() -> None:

@@ -9,6 +9,7 @@ import sim
 from models import designs, workloads
 from models.designs import ROLES, Design
 from models.workloads import WORKLOADS, Workload
+from sim import limits
 from sim.results.result import Result
 
 
@@ -106,6 +107,23 @@ def test_a_bulk_load_loses_what_batches_hand_back() -> None:
     assert lost.to_dict()["traffic"]["load"]["unprocessed"] == pytest.approx(300_000 - 61_000, rel=0.01)
     assert whole.to_dict()["traffic"]["load"]["unprocessed"] == 0
     assert whole.to_dict()["traffic"]["load"]["finished_s"] == pytest.approx(60 + 60, abs=2)
+
+
+@pytest.mark.parametrize("design", [designs.good_user(), designs.bad_viral()], ids=["in batches", "one by one"])
+@pytest.mark.parametrize("items", [1, 12, 24, 25, 26, 49, 50])
+def test_a_bulk_load_sends_as_many_items_as_it_says(items: int, design: Design) -> None:
+    result = run(design, workloads.bulk_load(items=items, items_per_s=100), duration="10m")
+    sent = {one.name: result.traffic[one.name].offered.sum() * one.batch for one in result.scenario.traffic}
+    assert sent.pop("lists") > 0
+    assert sum(sent.values()) == items
+    assert result.resources["table"].lanes["write"].consumed_units.sum() == pytest.approx(items)
+    assert set(sent) == ({"load"} if items in (1, 12, 24, 25, 50) else {"load", "rest"})
+
+
+def test_a_bulk_load_takes_the_largest_batch_there_is_and_no_larger() -> None:
+    assert workloads.bulk_load(batch=limits.BATCH_WRITE_ITEMS_MAX)
+    with pytest.raises(ValueError, match="batch = 26"):
+        workloads.bulk_load(batch=limits.BATCH_WRITE_ITEMS_MAX + 1)
 
 
 def test_a_nightly_export_in_small_pages_ends_and_in_full_ones_breaks_off() -> None:

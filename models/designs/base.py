@@ -18,7 +18,7 @@ ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
         "write": "one new item is put",
         "read": "one item is read by what names it",
         "list": "the items of one group are asked for",
-        "change": "an attribute of an item changes: the one that the design's groups hang on, where there is one",
+        "change": "an attribute of an item changes: the one that the design's groups hang on, or the one that the design names",
     }
 )
 
@@ -54,7 +54,9 @@ class Design:
     ----------
     name : as the command line has it.
     shows : the id under which catalogues list it.
-    says : what it shows, in one sentence.
+    says : what it shows, in one sentence, which holds whatever its fields draw from.
+    variant : a word or two where its parameters make it another design than its name says, as "full" does of "sparse". "": it is that.
+    fields_say : what its parameters make of fields, a sentence each, by field. They hold where nobody else sets the field.
     pk, sk : templates of the table's keys.
     gsi, lsi : indexes, with the keys of the scenario format.
     fields : fields of the templates where they differ from `FIELDS`.
@@ -70,12 +72,24 @@ class Design:
     says: str
     pk: str
     sk: str | None = None
+    variant: str = ""
+    fields_say: Mapping[str, str] = field(default_factory=dict)
     gsi: Sequence[Keys] = ()
     lsi: Sequence[Keys] = ()
     fields: Mapping[str, Keys] = field(default_factory=dict)
     table: Keys = field(default_factory=dict)
     accesses: Mapping[Role, Sequence[Keys]] = field(default_factory=dict)
     item_bytes: int = 1024
+
+    @property
+    def title(self) -> str:
+        """Its name, with the variant that it is: "sparse (full)"."""
+        return f"{self.name} ({self.variant})" if self.variant else self.name
+
+    @property
+    def told(self) -> str:
+        """All that it says of itself."""
+        return " ".join([self.says, *self.fields_say.values()])
 
     def access(self, role: Role) -> Sequence[Keys]:
         """Patterns that a request in this role becomes.
@@ -92,22 +106,57 @@ class Design:
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
         """The table as the scenario format has it, with mode and capacity.
 
-        An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, and the room for twice the
-        previous peak, which is warm throughput here, for an index has no previous peak in the format.
+        An index has what its table has, unless the design gives it its own: provisioned capacity, maxima, warm throughput. Of its
+        table's previous peak it has what `grown` says.
+
+        Raises
+        ------
+        ValueError
+            A key is the design's own: `pk`, `sk`, `gsi`, `lsi`.
         """
+        for key in _OF_THE_DESIGN:
+            if key in capacity:
+                raise ValueError(f"{key} = {capacity[key]!r}: is the design's: dataclasses.replace(design, {key}=…)")
         keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
         own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}
-        for dimension in ("read", "write"):
-            peak = keys.get(f"previous_peak_{dimension}")
-            if peak is not None and 2 * peak > _ROOM_AT_START[dimension]:
-                own.setdefault(f"warm_{dimension}", 2 * peak)
-        keys["gsi"] = [{**own, **index} for index in self.gsi]
+        grown = self.grown(**capacity)
+        keys["gsi"] = [{**own, **grown.get(index["name"], {}), **index} for index in self.gsi]
         keys["lsi"] = [dict(index) for index in self.lsi]
         return {key: value for key, value in keys.items() if value not in (None, [])}
 
+    def grown(self, **capacity: Any) -> dict[str, dict[str, float]]:
+        """Warm throughput, by index, that nobody states: the room for twice the peak that its table has been through on demand.
 
+        An index has no previous peak in the format. What is stated of an index, by the design or for the table, stays as it is.
+        """
+        keys = {**self.table, **capacity}
+        peaks = {dimension: keys.get(f"previous_peak_{dimension}") for dimension in ROOM_AT_START}
+        rooms = {
+            f"warm_{dimension}": HEADROOM * peak
+            for dimension, peak in peaks.items()
+            if keys.get("mode") == "on-demand" and isinstance(peak, int | float)
+        }
+        more = {key: room for key, room in rooms.items() if room > ROOM_AT_START[key.removeprefix("warm_")]}
+        of_each = {
+            index["name"]: {key: room for key, room in more.items() if key not in {**capacity, **index}}
+            for index in self.gsi
+        }
+        return {name: found for name, found in of_each.items() if found}
+
+    def warm(self, **capacity: Any) -> list[str]:
+        """What is stated to be warm, of table and indexes: ``["warm_read", "by-status.warm_write"]``."""
+        keys = {**self.table, **capacity}
+        of_indexes = [f"{index['name']}.{key}" for index in self.gsi for key in _WARM if index.get(key) is not None]
+        return [key for key in _WARM if keys.get(key) is not None] + of_indexes
+
+
+# Limits that AWS publishes, as the simulator has them: units per second of a new on-demand index (F-OD-1), and × a previous peak (F-OD-2).
+ROOM_AT_START: Mapping[str, float] = MappingProxyType({"read": 12_000, "write": 4_000})
+HEADROOM = 2
+
+_OF_THE_DESIGN = ("pk", "sk", "gsi", "lsi")
 _OF_INDEXES = ("read_capacity", "write_capacity", "max_read", "max_write", "warm_read", "warm_write", "burst_at_start")
-_ROOM_AT_START = MappingProxyType({"read": 12_000, "write": 4_000})  # units per second of a new on-demand index, F-OD-1
+_WARM = ("warm_read", "warm_write")
 
 _PLAIN: Mapping[Role, Keys] = MappingProxyType(
     {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.designs.base import LIST_ITEMS, Design, one_of_many
 from models.parameters import a_count, a_number, one_of
+from models.words import one_has, percent
 
 
 def bad_status(*, active_fraction: float = 0.9) -> Design:
@@ -29,10 +30,11 @@ def bad_status(*, active_fraction: float = 0.9) -> Design:
     return Design(
         name="bad-status",
         shows="S-BAD-STATUS",
-        says="STATUS#{status} has two keys, and one of them takes nearly all: however large the table, one partition carries it.",
+        says="STATUS#{status} has as many keys as there are statuses: however large the table, one partition carries all of one.",
         pk="STATUS#{status}",
         sk="ORDER#{order}",
         fields={"status": {"kind": "choice", "weights": {"active": active, "inactive": 1 - active}}},
+        fields_say={"status": f"There are two statuses, and {percent(active)} of the orders are active."},
         accesses={
             "list": ({"operation": "Query", "where": {"status": "active"}, "items": LIST_ITEMS},),
             "change": ({"operation": "TransactWriteItems", "actions": move},),
@@ -78,10 +80,14 @@ def bad_viral(*, viral_share: float = 0.5, posts: int = 1000, likes: str = "coun
     return Design(
         name="bad-viral",
         shows="S-BAD-VIRAL",
-        says="POST#{post} with one viral post: one key beyond any ceiling, and one item that no split divides.",
+        variant="" if is_counter else "items",
+        says="POST#{post} with a count of likes in the post: one that goes viral is one key, and one item that no split divides."
+        if is_counter
+        else "POST#{post} with likes as items beside the post: one that goes viral is one key, which splits spread minutes later.",
         pk="POST#{post}",
         sk="LIKE#{user}",
         fields={"post": one_of_many("viral", share, count)},
+        fields_say={"post": one_has("posts", share, count)},
         accesses={
             "write": (post if is_counter else {"operation": "PutItem"},),
             "read": ({"operation": "GetItem", "sk": "POST"},),
@@ -104,11 +110,13 @@ def bad_tenant(*, largest_share: float = 0.8, tenants: int = 100) -> Design:
         A parameter is outside its range.
     """
     share = a_number("largest_share", largest_share, 0.01, 0.99)
+    count = a_count("tenants", tenants, 2, 100_000)
     return Design(
         name="bad-tenant",
         shows="S-BAD-TENANT",
-        says="TENANT#{tenant} with one tenant that is most of the business: always the same hot place.",
+        says="TENANT#{tenant} puts all of a tenant into one place: if it is most of the business, that is always the same hot place.",
         pk="TENANT#{tenant}",
         sk="ORDER#{order}",
-        fields={"tenant": one_of_many("large", share, a_count("tenants", tenants, 2, 100_000))},
+        fields={"tenant": one_of_many("large", share, count)},
+        fields_say={"tenant": one_has("tenants", share, count)},
     )

@@ -6,10 +6,15 @@ from math import ceil
 
 from models.designs.base import LIST_ITEMS, Design, Keys
 from models.parameters import a_count, a_number, a_switch, one_of
+from models.words import counted, percent
 
 
 def sparse(*, open_fraction: float = 0.1, full: bool = False) -> Design:
     """An index of a store's open orders, which only they are in; or a full one, whose readers throw the others away.
+
+    A change is of some attribute of any order, open or not: the entry follows where there is one. It is not the closing of an open order,
+    which takes its entry out for one more write each: the scenario format counts what a write does to an index by the share of all items
+    that are in it, and cannot say that a write is only of those that are.
 
     Parameters
     ----------
@@ -28,7 +33,10 @@ def sparse(*, open_fraction: float = 0.1, full: bool = False) -> Design:
     return Design(
         name="sparse",
         shows="S-SPARSE",
-        says="An index that a tenth of the items are in takes a tenth of the writes and of the storage.",
+        variant="full" if is_full else "",
+        says=f"An index that all items are in takes all writes and all storage, and its readers throw {percent(1 - fraction)} away."
+        if is_full
+        else f"An index that {percent(fraction)} of the items are in takes as much of the writes and of the storage.",
         pk="USER#{user}",
         sk="ORDER#{order}",
         gsi=(
@@ -71,7 +79,8 @@ def projection(*, kind: str = "ALL") -> Design:
     return Design(
         name="projection",
         shows="S-PROJECTION",
-        says="What an index keeps of an item decides what its writes, its reads and its storage cost.",
+        variant="" if kind == "ALL" else kind,
+        says=_KEPT[kind],
         pk="USER#{user}",
         sk="ORDER#{order}",
         gsi=({"name": "by-store", "pk": "STORE#{store}", "sk": "ORDER#{order}", "projection": kind, **kept},),
@@ -82,6 +91,11 @@ def projection(*, kind: str = "ALL") -> Design:
 
 # Size of an entry, keys included, by projection; None: the item's.
 PROJECTED_BYTES = {"ALL": None, "INCLUDE": 600, "KEYS_ONLY": 100}
+_KEPT = {
+    "ALL": "An index that keeps all of an item: its entries are as large, it follows every change, and a list reads nothing else.",
+    "INCLUDE": "An index that keeps what a list shows, 600 bytes an entry: it follows no other change, and a list reads nothing else.",
+    "KEYS_ONLY": "An index of keys, 100 bytes an entry: it follows no change but theirs, and a list reads the table as well.",
+}
 
 
 def lsi_gsi(*, kind: str = "lsi") -> Design:
@@ -105,7 +119,10 @@ def lsi_gsi(*, kind: str = "lsi") -> Design:
     return Design(
         name="lsi-gsi",
         shows="S-LSI-GSI",
-        says="A local index shares its table's capacity and pins each collection to one partition; a global one has its own, and lags.",
+        variant="" if is_local else "global",
+        says="A local index shares its table's capacity, is never behind, and pins each item collection to one partition."
+        if is_local
+        else "A global index has capacity and partitions of its own, lags behind its table, and pins nothing.",
         pk="TENANT#{tenant}",
         sk="READING#{item}",
         gsi=() if is_local else ({**index, "pk": "TENANT#{tenant}"},),
@@ -128,7 +145,7 @@ def composite_sk(*, filtered: bool = False, items: int = 100, match: float = 0.1
     ----------
     filtered : whether a filter picks the status instead of the sort key.
     items : orders of a user; from 1 to 10,000.
-    match : share of a user's orders in the status that is asked for; from 0.001 to 1.
+    match : share of a user's orders in the status that is asked for, which are whole orders and one at least; from 0.001 to 1.
 
     Raises
     ------
@@ -146,7 +163,10 @@ def composite_sk(*, filtered: bool = False, items: int = 100, match: float = 0.1
     return Design(
         name="composite-sk",
         shows="S-COMPOSITE-SK",
-        says="Status in the sort key reads what matches; a filter reads, and is charged for, everything.",
+        variant="filter" if is_filtered else "",
+        says=f"A filter reads, and is charged for, everything: {counted(count, 'order')} of a user, of which it returns {percent(share)}."
+        if is_filtered
+        else f"Status in the sort key reads what matches: {matching:,} of {counted(count, 'order')} of a user, {percent(share)} of them.",
         pk="USER#{user}",
         sk="ORDER#{order}" if is_filtered else "STATUS#{status}#ORDER#{order}",
         fields={"status": {"kind": "choice", "weights": {"open": share, "done": 1 - share}}},

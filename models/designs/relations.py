@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from models.designs.base import LIST_ITEMS, Design, Keys
 from models.parameters import a_count, a_switch, one_of
+from models.words import counted, they_share
 
 PROFILE_BYTES = 512
 
@@ -12,7 +15,8 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
     """Members and groups, many to many, as an edge from each side: ``USER#{user}`` to ``GROUP#{group}`` and back.
 
     Both sides can be hot: a busy user, and far sooner a large group. An edge and its inverse are two writes; in one transaction they are
-    four units, and neither is ever there alone; an inverse that is an index of keys is written by the service, and is as hot.
+    four units, and neither is ever there alone. An inverse that is an index of whole edges is written by the service, with each edge
+    that is put and each that changes, lags behind, and is as hot.
 
     Parameters
     ----------
@@ -24,7 +28,9 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
     ValueError
         A parameter is outside its range.
     """
-    kind = one_of("inverse", inverse, ("item", "transaction", "index"))
+    kind = one_of("inverse", inverse, tuple(_EDGE))
+    count = a_count("groups", groups, 2, 100_000)
+    variant, written = _EDGE[kind]
     there = {"pk": "USER#{user}", "sk": "GROUP#{group}"}
     back = {"pk": "GROUP#{group}", "sk": "USER#{user}"}
     edge_bytes = 200  # two keys, a role and a date
@@ -41,11 +47,13 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
     return Design(
         name="adjacency",
         shows="S-ADJACENCY",
-        says="A many-to-many edge written both ways: twice the writes, and two sides that may be hot.",
+        variant=variant,
+        says=f"A many-to-many edge written both ways, {written}, and two sides that may be hot.",
         pk=there["pk"],
         sk=there["sk"],
         gsi=({"name": "inverse", **back},) if kind == "index" else (),
-        fields={"group": {"kind": "zipf", "count": a_count("groups", groups, 2, 100_000), "exponent": 0.8}},
+        fields={"group": {"kind": "zipf", "count": count, "exponent": 0.8}},
+        fields_say={"group": they_share("group", count, 0.8)},
         accesses={
             "write": both("PutItem"),
             "list": ({"operation": "Query", "items": LIST_ITEMS, **members},),
@@ -53,6 +61,16 @@ def adjacency(*, inverse: str = "item", groups: int = 1000) -> Design:
         },
         item_bytes=edge_bytes,
     )
+
+
+# How an edge's inverse comes to be: variant, and what it takes.
+_EDGE = MappingProxyType(
+    {
+        "item": ("", "once from each side: twice the writes"),
+        "transaction": ("transaction", "from each side in one transaction: four times the units"),
+        "index": ("index", "one of them by an index that follows: twice the units"),
+    }
+)
 
 
 def denorm(*, copies: int = 50, copied: bool = True) -> Design:
@@ -71,6 +89,7 @@ def denorm(*, copies: int = 50, copied: bool = True) -> Design:
         A parameter is outside its range.
     """
     count = a_count("copies", copies, 1, 10_000)
+    is_copied = a_switch("copied", copied)
     profile = {"pk": "USER#{user}", "sk": "PROFILE", "item_bytes": PROFILE_BYTES}
     by_author = "by-author"
     rename = {"operation": "UpdateItem", **profile, "touches": ()}
@@ -85,7 +104,11 @@ def denorm(*, copies: int = 50, copied: bool = True) -> Design:
     return Design(
         name="denorm",
         shows="S-DENORM",
-        says="Copied attributes make reads cheap and a rename a fan-out: as many writes as there are copies.",
+        variant="" if is_copied else "without copies",
+        says="Copied attributes make reads cheap and a rename a fan-out, as many writes as there are copies: "
+        f"{counted(count, 'post')} of an author."
+        if is_copied
+        else "Attributes in one place: a rename is one write, and each post that is read takes a second read, of its author.",
         pk="POST#{post}",
         sk="POST",
         gsi=(
@@ -98,8 +121,8 @@ def denorm(*, copies: int = 50, copied: bool = True) -> Design:
             },
         ),
         accesses={
-            "read": ({"operation": "GetItem"},) if a_switch("copied", copied) else ({"operation": "GetItem"}, author),
-            "list": listed if copied else (*listed, authors),
-            "change": (rename, find, fan_out) if copied else (rename,),
+            "read": ({"operation": "GetItem"},) if is_copied else ({"operation": "GetItem"}, author),
+            "list": listed if is_copied else (*listed, authors),
+            "change": (rename, find, fan_out) if is_copied else (rename,),
         },
     )

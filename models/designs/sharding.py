@@ -8,6 +8,14 @@ from models.parameters import a_count
 SHARDS_MAX = 1000
 
 
+def _variant(count: int) -> str:
+    return "N = 1" if count == 1 else ""
+
+
+def _says(count: int) -> dict[str, str]:
+    return {"shard": f"N is {count:,}."}
+
+
 def good_sharded_gsi(*, shards: int = 10) -> Design:
     """Orders by user, and an index that finds them by status, sharded so that no status is one hot key of the index.
 
@@ -28,11 +36,13 @@ def good_sharded_gsi(*, shards: int = 10) -> Design:
     return Design(
         name="good-sharded-gsi",
         shows="S-GOOD-SHARDED-GSI",
-        says="USER#{user} with an index STATUS#{status}#SHARD#{shard}: the query by status, without its hot index key.",
+        variant=_variant(count),
+        says="USER#{user} with an index STATUS#{status}#SHARD#{shard}: a status is N keys of the index, and a list by status asks all N.",
         pk="USER#{user}",
         sk="ORDER#{order}",
         gsi=({"name": "by-status", "pk": "STATUS#{status}#SHARD#{shard}", "sk": "ORDER#{order}"},),
         fields={"shard": {"kind": "uniform", "count": count}},
+        fields_say=_says(count),
         accesses={
             "list": ({**listed, "scatter": "shard"},),
             "change": (
@@ -67,10 +77,12 @@ def shard_random(*, shards: int = 10) -> Design:
     return Design(
         name="shard-random",
         shows="S-SHARD-RANDOM",
+        variant=_variant(count),
         says="A random suffix 0..N-1 spreads one key over N: as many times the writes as its shards hit partitions, and N queries to read.",
         pk="DATE#{date}#{shard}",
         sk="ORDER#{order}",
         fields={"shard": {"kind": "uniform", "count": count}},
+        fields_say=_says(count),
         accesses={
             "read": (found,),
             "list": ({"operation": "Query", "scatter": "shard", "items": LIST_ITEMS},),
@@ -97,10 +109,12 @@ def shard_hash(*, shards: int = 10) -> Design:
     return Design(
         name="shard-hash",
         shows="S-SHARD-HASH",
+        variant=_variant(count),
         says="A suffix of md5(id) modulo N spreads as a random one does, and one query reads one item.",
         pk="DATE#{date}#{shard}",
         sk="ORDER#{order}",
         fields={"shard": {"kind": "hash", "of": "order", "count": count}},
+        fields_say=_says(count),
         accesses={
             "read": ({"operation": "Query", "items": 1},),
             "list": ({"operation": "Query", "scatter": "shard", "items": LIST_ITEMS},),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.designs.base import Design, one_of_many
 from models.parameters import a_count, a_number
+from models.words import one_has, they_share
 
 
 def good_user(*, users: int = 100_000, exponent: float = 0.5) -> Design:
@@ -20,13 +21,15 @@ def good_user(*, users: int = 100_000, exponent: float = 0.5) -> Design:
         A parameter is outside its range.
     """
     count = a_count("users", users, 2, 10_000_000)
+    skew = a_number("exponent", exponent, 0, 3)
     return Design(
         name="good-user",
         shows="S-GOOD-USER",
-        says="USER#{user} spreads by itself: many keys, none of them large.",
+        says="USER#{user} spreads by itself, as evenly as users are: where there are many and none is large, nothing is hot.",
         pk="USER#{user}",
         sk="ORDER#{order}",
-        fields={"user": {"kind": "zipf", "count": count, "exponent": a_number("exponent", exponent, 0, 3)}},
+        fields={"user": {"kind": "zipf", "count": count, "exponent": skew}},
+        fields_say={"user": they_share("user", count, skew)},
     )
 
 
@@ -47,16 +50,20 @@ def good_tenant_user(*, largest_share: float = 0.8, tenants: int = 100, users: i
         A parameter is outside its range.
     """
     share = a_number("largest_share", largest_share, 0.01, 0.99)
-    count = a_count("users", users, 2, 10_000_000)
+    tenant_count, user_count = a_count("tenants", tenants, 2, 100_000), a_count("users", users, 2, 10_000_000)
     return Design(
         name="good-tenant-user",
         shows="S-GOOD-TENANT-USER",
-        says="TENANT#{tenant}#USER#{user} spreads a large tenant over its users.",
+        says="TENANT#{tenant}#USER#{user} spreads a tenant, however large, over its users.",
         pk="TENANT#{tenant}#USER#{user}",
         sk="ORDER#{order}",
         fields={
-            "tenant": one_of_many("large", share, a_count("tenants", tenants, 2, 100_000)),
-            "user": {"kind": "zipf", "count": count, "exponent": 0.5},
+            "tenant": one_of_many("large", share, tenant_count),
+            "user": {"kind": "zipf", "count": user_count, "exponent": 0.5},
+        },
+        fields_say={
+            "tenant": one_has("tenants", share, tenant_count),
+            "user": they_share("user", user_count, 0.5, " of each tenant"),
         },
     )
 
@@ -74,12 +81,13 @@ def good_store(*, stores: int = 400, exponent: float = 0.5) -> Design:
     ValueError
         A parameter is outside its range.
     """
-    count = a_count("stores", stores, 1, 100_000)
+    count, skew = a_count("stores", stores, 1, 100_000), a_number("exponent", exponent, 0, 3)
     return Design(
         name="good-store",
         shows="S-GOOD-STORE",
         says="REGION#{region}#STORE#{store} spreads over stores, as evenly as stores are: the busiest one is the limit.",
         pk="REGION#{region}#STORE#{store}",
         sk="ORDER#{order}",
-        fields={"store": {"kind": "zipf", "count": count, "exponent": a_number("exponent", exponent, 0, 3)}},
+        fields={"store": {"kind": "zipf", "count": count, "exponent": skew}},
+        fields_say={"store": they_share("store", count, skew, " of each region")},
     )

@@ -39,10 +39,11 @@ class Workload:
     Attributes
     ----------
     name : as the command line has it.
-    says : what it is, in one sentence.
+    says : what it is, in one sentence, which holds whatever its fields are.
     duration : of the run, in the scenario format ("30m").
     needs : its streams of requests.
     fields : what the workload is about: the popularity of users, tenants, posts; it goes over what the design has.
+    fields_say : what its parameters make of fields, a sentence each, by field.
     capacity : mode and capacity of a table that would carry this if every key were as good as any other, in the keys of the scenario
         format: what throttles then is the keys' doing.
     settings : further keys at the top of the scenario: start, level, tick, period.
@@ -53,5 +54,11 @@ class Workload:
     duration: str
     needs: Sequence[Need]
     fields: Mapping[str, Keys] = field(default_factory=dict)
+    fields_say: Mapping[str, str] = field(default_factory=dict)
     capacity: Keys = field(default_factory=lambda: {"mode": "on-demand"})
     settings: Keys = field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        """All that it says of itself."""
+        return " ".join([self.says, *self.fields_say.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.parameters import a_number
+from models.words import amount
 from models.workloads.base import ROOM, Need, Workload
 
 
@@ -21,7 +22,7 @@ def order_dates(*, orders_per_s: float = 1500.0) -> Workload:
     rate = a_number("orders_per_s", orders_per_s, 1, 10_000)
     return Workload(
         name="order-dates",
-        says="Orders over midnight: an hour of one day, an hour of the next.",
+        says=f"Orders over midnight, {amount(rate)} a second: an hour of one day, an hour of the next.",
         duration="2h",
         needs=(
             Need(name="orders", role="write", keys={"rate": rate}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.parameters import a_count, a_number
+from models.words import amount
 from models.workloads.base import ROOM, Need, Workload
 
 
@@ -24,11 +25,12 @@ def nightly_export(*, items: int = 4_000_000, page_items: int = 50, orders_per_s
         A parameter is outside its range.
     """
     rate = a_number("orders_per_s", orders_per_s, 1, 10_000)
+    count, page = a_count("items", items, 1000, 20_000_000), a_count("page_items", page_items, 20, 1000)
     scan = {
         "operation": "Scan",
         "item_bytes": 1024,
-        "items": a_count("items", items, 1000, 20_000_000),
-        "limit": a_count("page_items", page_items, 20, 1000),
+        "items": count,
+        "limit": page,
         "rate": 1,
         "count": 1,
         "arrivals": "even",
@@ -36,7 +38,7 @@ def nightly_export(*, items: int = 4_000_000, page_items: int = 50, orders_per_s
     }
     return Workload(
         name="nightly-export",
-        says="A nightly export scans the whole table, one partition after the other, while orders come in.",
+        says=f"A nightly export scans the whole table, {count:,} items in pages of {page:,}, while {amount(rate)} orders a second come in.",
         duration="30m",
         needs=(
             Need(name="export", keys=scan),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.parameters import a_count, a_number
+from models.words import amount
 from models.workloads.base import ROOM, Need, Workload
 
 
@@ -23,7 +24,7 @@ def time_series(*, readings_per_s: float = 4000.0, item_bytes: int = 200) -> Wor
     size = {"item_bytes": a_count("item_bytes", item_bytes, 50, 4096)}
     return Workload(
         name="time-series",
-        says="Devices report without pause: thousands of small writes a second, and few reads.",
+        says=f"Devices report without pause: {amount(rate)} writes of {item_bytes:,} bytes a second, and a list for every hundred.",
         duration="30m",
         needs=(
             Need(name="readings", role="write", keys={"rate": rate, "arrivals": "even", **size}),

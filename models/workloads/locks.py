@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.parameters import a_count, a_number
+from models.words import amount
 from models.workloads.base import ROOM, Need, Workload
 
 
@@ -25,10 +26,11 @@ def lock_polling(*, polls_per_s: float = 4000.0, takes_per_s: float = 1200.0, lo
     """
     polls = a_number("polls_per_s", polls_per_s, 1, 10_000)
     takes = a_number("takes_per_s", takes_per_s, 1, 10_000)
+    count = a_count("locks", locks, 1, 10_000)
     lock = {"pk": "LOCK#{lock}", "sk": "LOCK", "item_bytes": 200}
     return Workload(
         name="lock-polling",
-        says="Workers poll a lock: strong reads and failing conditional writes of one item.",
+        says=f"Workers poll locks: {amount(polls)} strong reads and {amount(takes)} conditional writes a second, which nearly all fail.",
         duration="6m",
         needs=(
             Need(name="polls", keys={"operation": "GetItem", "consistent": True, "rate": polls, **lock}),
@@ -38,6 +40,9 @@ def lock_polling(*, polls_per_s: float = 4000.0, takes_per_s: float = 1200.0, lo
             ),
             Need(name="work", role="write", keys={"rate": takes / 10}),
         ),
-        fields={"lock": {"kind": "uniform", "count": a_count("locks", locks, 1, 10_000)}},
+        fields={"lock": {"kind": "uniform", "count": count}},
+        fields_say={
+            "lock": "There is one lock, one item." if count == 1 else f"There are {count:,} locks, an item each."
+        },
         capacity={"mode": "on-demand", "previous_peak_write": ROOM * takes, "previous_peak_read": ROOM * polls},
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from models.parameters import a_number
+from models.words import amount, times
 from models.workloads.base import ROOM, Need, Workload
 
 
 def flash_sale(*, usual_per_s: float = 500.0, peak_per_s: float = 5000.0) -> Workload:
-    """Orders at ten times their usual rate for a quarter of an hour, while shoppers read half as many and list some.
+    """Orders at another rate than usual for a quarter of an hour, while shoppers read half as many and list some.
 
     Parameters
     ----------
@@ -27,7 +28,8 @@ def flash_sale(*, usual_per_s: float = 500.0, peak_per_s: float = 5000.0) -> Wor
 
     return Workload(
         name="flash-sale",
-        says="A flash sale: ten times the usual orders for a quarter of an hour.",
+        says=f"A flash sale: {times(peak / usual)} the usual orders, {amount(peak)} a second instead of {amount(usual)}, "
+        "for a quarter of an hour.",
         duration="30m",
         needs=(
             Need(name="orders", role="write", keys={"rate": sale(1)}),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from models.designs.base import one_of_many
 from models.parameters import a_count, a_number
+from models.words import amount, one_has
 from models.workloads.base import ROOM, Need, Workload
 
 
 def viral_post(
     *, likes_per_s: float = 3000.0, views_per_s: float = 6000.0, viral_share: float = 0.5, posts: int = 1000
 ) -> Workload:
-    """Likes and views that grow ninefold within ten minutes, half of them for one post.
+    """Likes and views that grow ninefold within ten minutes, a good part of them for one post.
 
     Parameters
     ----------
@@ -27,19 +28,21 @@ def viral_post(
     likes = a_number("likes_per_s", likes_per_s, 1, 10_000)
     views = a_number("views_per_s", views_per_s, 1, 20_000)
     share = a_number("viral_share", viral_share, 0.01, 0.99)
+    count = a_count("posts", posts, 2, 100_000)
 
     def grows(to: float) -> dict[str, object]:
         return {"kind": "ramp", "from": to / 9, "to": to, "over": "10m"}
 
     return Workload(
         name="viral-post",
-        says="A post goes viral: likes and views grow ninefold in ten minutes, half of them for one post.",
+        says=f"A post goes viral: likes and views grow ninefold in ten minutes, to {amount(likes)} and {amount(views)} a second.",
         duration="20m",
         needs=(
             Need(name="likes", role="write", keys={"rate": grows(likes)}),
             Need(name="views", role="read", keys={"rate": grows(views)}),
             Need(name="lists", role="list", keys={"rate": grows(views / 100)}),
         ),
-        fields={"post": one_of_many("viral", share, a_count("posts", posts, 2, 100_000))},
+        fields={"post": one_of_many("viral", share, count)},
+        fields_say={"post": one_has("posts", share, count)},
         capacity={"mode": "on-demand", "previous_peak_write": ROOM * likes, "previous_peak_read": ROOM * views},
     )

@@ -12,10 +12,8 @@ from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
 from sim.scenario.base import choices
 from sim.scenario.fields import HashField, UniformField, ZipfField
-from sim.scenario.rates import DiurnalRate, RampRate, SpikeRate, StepsRate
+from sim.scenario.rates import digits, peak_per_s, scaled
 from sim.scenario.table import holders
-from sim.scenario.traffic import Traffic
-from sim.scenario.writing import to_plain
 
 MODE = "mode"
 
@@ -156,8 +154,8 @@ class Controls:
     def _changes(self, knob: Knob, value: float) -> Iterator[tuple[str, Any]]:
         if knob.what == "rate":
             for number, pattern in enumerate(self.scenario.traffic):
-                if peak_rate(pattern):
-                    yield f"traffic[{number}].rate", scaled(pattern, value / knob.base)
+                if pattern.rate is not None and peak_per_s(pattern.rate):
+                    yield f"traffic[{number}].rate", scaled(pattern.rate, value / knob.base)
         elif knob.what == "capacity":
             yield f"{self._path(knob.target)}.{knob.dimension}_capacity", value
         else:
@@ -201,37 +199,13 @@ def controls_of(
     return Controls(scenario=scenario, knobs=tuple(knobs), modes=_modes(scenario))
 
 
-def peak_rate(pattern: Traffic) -> float | None:
-    """The highest rate of a pattern, requests per second; None where it is not written in the scenario itself."""
-    rate = pattern.rate
-    if isinstance(rate, StepsRate):
-        return max(value for _, value in rate.steps)
-    if isinstance(rate, RampRate):
-        return max(rate.from_, rate.to)
-    if isinstance(rate, SpikeRate):
-        return max(rate.base, rate.peak)
-    if isinstance(rate, DiurnalRate):
-        return rate.peak
-    return float(rate) if isinstance(rate, int | float) else None
-
-
-def scaled(pattern: Traffic, factor: float) -> Any:
-    """The rate of a pattern times a factor, as the scenario format writes it."""
-    rate = pattern.rate
-    if isinstance(rate, StepsRate):
-        return [[at, _digits(value * factor)] for at, value in rate.steps]
-    if isinstance(rate, int | float):
-        return _digits(rate * factor)
-    keys = ("from", "to", "base", "peak", "mean")
-    return {key: _digits(value * factor) if key in keys else value for key, value in to_plain(rate).items()}
-
-
 def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -> Iterator[Knob]:
     """The sliders with the scenario's own values, their ends as far as they are known."""
-    peaks = [peak for pattern in scenario.traffic if (peak := peak_rate(pattern))]
+    rates = [pattern.rate for pattern in scenario.traffic if pattern.rate is not None]
+    peaks = [peak for rate in rates if (peak := peak_per_s(rate))]
     if peaks:
-        steady = all(isinstance(pattern.rate, int | float | None) for pattern in scenario.traffic)
-        base = _digits(sum(peaks))
+        steady = all(isinstance(rate, int | float) for rate in rates)
+        base = digits(sum(peaks))
         label = "rate (requests/s)" if steady else "highest rate (requests/s)"
         yield Knob(name="rate", what="rate", label=label, base=base, low=0, high=_RATE_ROOM * base, step=0)
     skewed = {key: field for key, field in scenario.fields.items() if isinstance(field, ZipfField)}
@@ -314,7 +288,7 @@ def _step(low: float, high: float, values: list[float], least: float) -> float:
             if step <= least:
                 return least
             if step <= widest * (1 + 1e-9) and all(_divides(step, value - low) for value in values):
-                return _digits(step)
+                return digits(step)
     return (high - low) / _FINEST_STEPS
 
 
@@ -335,9 +309,4 @@ def _round_up(value: float) -> float:
     if value <= 0:
         return 1.0
     scale = 10.0 ** math.floor(math.log10(value))
-    return next(_digits(m * scale) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * scale >= value * (1 - 1e-9))
-
-
-def _digits(value: float) -> float:
-    """Without the last digits, which are the arithmetic's and nobody's meaning."""
-    return float(f"{value:.12g}")
+    return next(digits(m * scale) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * scale >= value * (1 - 1e-9))

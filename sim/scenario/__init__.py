@@ -17,6 +17,7 @@ from sim.scenario.fields import (
 )
 from sim.scenario.loading import from_dict, load, loads, with_overrides
 from sim.scenario.rates import CsvRate, DiurnalRate, RampRate, Rate, SpikeRate, StepsRate
+from sim.scenario.scaling import scaled_rate
 from sim.scenario.scenario import Scenario
 from sim.scenario.schema import json_schema
 from sim.scenario.sections import Account, Alarm, Cost, Dax, Event
@@ -72,6 +73,7 @@ __all__ = [
     "read_series",
     "read_weights",
     "refuse_unsimulated",
+    "scaled_rate",
     "to_dict",
     "values_of",
     "with_overrides",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 from pydantic import ConfigDict, Discriminator, GetJsonSchemaHandler, Tag, model_validator
 from pydantic import Field as Key
@@ -187,6 +188,63 @@ class CsvRate(FileValue):
 
 
 Rate: TypeAlias = float | StepsRate | RampRate | SpikeRate | DiurnalRate | CsvRate
+
+
+def peak_per_s(rate: Rate) -> float | None:
+    """The highest that a rate gets, requests per second; None where a file says it and not the scenario."""
+    match rate:
+        case int() | float():
+            return float(rate)
+        case StepsRate(steps=steps):
+            return max(value for _, value in steps)
+        case RampRate(to=end) as ramp:
+            return max(ramp.from_, end)
+        case SpikeRate(base=base, peak=peak):
+            return max(base, peak)
+        case DiurnalRate(peak=peak):
+            return peak
+        case CsvRate():
+            return None
+    assert_never(rate)
+
+
+def scaled(rate: Rate, factor: float) -> Rate:
+    """A rate times a factor at each moment; times stay as they are.
+
+    Parameters
+    ----------
+    factor : finite, at least 0.
+
+    Raises
+    ------
+    ValueError
+        The factor is none, or the rate is a measured one, which stands in its file.
+    """
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < math.inf:
+        raise ValueError(f"factor = {factor!r}: must be a finite number, at least 0")
+    match rate:
+        case int() | float():
+            return digits(rate * factor)
+        case StepsRate(steps=steps):
+            return StepsRate(steps=tuple((at, digits(value * factor)) for at, value in steps))
+        case RampRate(to=end) as ramp:
+            changed = {"from_": digits(ramp.from_ * factor), "to": digits(end * factor)}
+        case SpikeRate(base=base, peak=peak):
+            changed = {"base": digits(base * factor), "peak": digits(peak * factor)}
+        case DiurnalRate(mean=mean, peak=peak):
+            mean, peak = digits(mean * factor), digits(peak * factor)
+            # Rounded apart, they may miss what they have to keep to by the last digit.
+            changed = {"mean": mean, "peak": min(max(mean, peak), DIURNAL_PEAK_MAX * mean)}
+        case CsvRate(path=path):
+            raise ValueError(f"a measured rate ({path}) is not multiplied")
+        case _:
+            assert_never(rate)
+    return rate.model_copy(update=changed)
+
+
+def digits(value: float) -> float:
+    """A number without the last digits, which are the arithmetic's and nobody's meaning."""
+    return float(f"{value:.12g}")
 
 
 def _rate_tag(value: Any) -> str | None:
