@@ -10,20 +10,20 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@echo "make demo    run a scenario imported from a real template: a report and a picture"
 	@echo "make lab     the lessons in JupyterLab, to read and to change"
-	@echo "make lessons run all cells of all lessons, and write them with their pictures as HTML into lessons/"
+	@echo "make lessons run all cells of all lessons, and write them with their pictures as HTML into pages/"
 	@echo "make test    style, types and the whole suite (quick profile)"
 	@echo "make deep    the suite with many more random examples"
 	@echo "make bench   speed and memory"
-	@echo "make clean   remove the virtual environment, lessons/ and what the tools leave behind"
+	@echo "make clean   remove the virtual environment, pages/ and what the tools leave behind"
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m models.demo
 
 lab: $(VENV)/notebooks.stamp
-	$(BIN)/python -m jupyterlab notebooks
+	$(BIN)/python -m jupyterlab --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks
 
 lessons: $(VENV)/notebooks.stamp
-	$(BIN)/python tests/lessons.py --to lessons
+	$(BIN)/python tests/lessons.py --to pages
 
 test: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -38,7 +38,7 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m pytest --benchmark-only tests/benchmarks
 
 clean:
-	rm -rf $(VENV) lessons build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
+	rm -rf $(VENV) pages build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
 
 # Stamps: a second call installs nothing unless pyproject.toml has changed. The installation of the tests holds that of the notebooks,
 # and that of the notebooks the demo's.

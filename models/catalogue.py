@@ -16,7 +16,8 @@ class Catalogue:
     def listed(self) -> Sequence[sim.Listed]:
         """All of them: scenarios, then designs, then workloads."""
         rows = [
-            sim.Listed(kind="scenario", name=one.name, shows=one.shows, says=one.claim) for one in scenarios.named()
+            sim.Listed(kind="scenario", name=one.name, shows=one.shows, says=one.claim, title=one.title)
+            for one in scenarios.named()
         ]
         for name, make_design in DESIGNS.items():
             design = make_design()

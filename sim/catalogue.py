@@ -32,12 +32,14 @@ class Listed:
     name : as the command line has it; differs from the names of all others of its kind.
     shows : ids under which it is listed, such as ``"S-BUCKET"``.
     says : one sentence: the claim that it shows, or what it is.
+    title : a few words, for a line that has room for no more. "": the beginning of ``says``.
     """
 
     kind: Kind
     name: str
     shows: tuple[str, ...]
     says: str
+    title: str = ""
 
 
 class Collection(Protocol):

@@ -3,7 +3,7 @@
 The folder is a copy, so that nothing a lesson writes stays. A *thin* pass leaves out cells tagged ``slow``. As a program it runs
 all cells of all lessons, two at a time, and writes each as one HTML file that needs nothing beside it:
 
-    python tests/lessons.py --to lessons
+    python tests/lessons.py --to pages
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Run all cells of all lessons in fresh kernels, and write them as HTML."
     )
     parser.add_argument("--from", dest="folder", type=Path, default=NOTEBOOKS, help="folder of the notebooks")
-    parser.add_argument("--to", type=Path, default=ROOT / "lessons", help="folder of the HTML files")
+    parser.add_argument("--to", type=Path, default=ROOT / "pages", help="folder of the HTML files")
     parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS", help="of one lesson (120)")
     asked = parser.parse_args(arguments)
     found = lessons(asked.folder)

@@ -68,9 +68,9 @@ def test_every_model_is_listed_on_a_line_of_its_own_by_its_id() -> None:
     rows = catalogue.listed()
     assert {row.kind for row in rows} == {"scenario", "design", "workload"}
     for row in rows:
-        line = " ".join((*row.shows, row.name, row.says))
+        line = " ".join((row.name, *row.shows, row.says))
         assert [found for found in lines if " ".join(found.split()) == " ".join(line.split())], row.name
-    assert len([line for line in lines if line]) == len(rows) + 3  # a head for each kind
+    assert len([line for line in lines if line]) == len(rows) + 4  # a head for each kind, and a last line
 
 
 def test_all_that_is_said_of_one_is_found_by_its_name_or_its_id() -> None:
@@ -90,7 +90,7 @@ def test_all_that_is_said_of_one_is_found_by_its_name_or_its_id() -> None:
 def test_the_list_as_json_has_all_of_it() -> None:
     rows = json.loads(ddbsim("models", "--json").stdout)
     assert [row["name"] for row in rows] == [row.name for row in catalogue.listed()]
-    assert set(rows[0]) == {"kind", "name", "shows", "says"}
+    assert set(rows[0]) == {"kind", "name", "shows", "says", "title"}
 
 
 def test_a_scenario_runs_by_its_name(folder: Path) -> None:

@@ -208,3 +208,10 @@ def test_chance_alone_is_no_other_traffic(rate: float, other: float, differ: boo
 
     for seed in range(2, 8):
         assert bool(compare({"one": run(rate, 1), "other": run(other, seed)}).notes) is differ
+
+
+def test_scenarios_are_to_be_run_first() -> None:
+    scenario = shop(100).scenario
+    for runs in ({"a": scenario}, [scenario]):
+        with pytest.raises(TypeError, match="results are compared, not scenarios"):
+            compare(runs)  # type: ignore[arg-type]

@@ -527,7 +527,9 @@ def test_warm_throughput_is_advised_in_place_of_a_number_of_partitions() -> None
     document = {"format": 1, "duration": "5m", "fields": fields, "traffic": traffic}
     table = {"pk": "USER#{user}", "mode": "on-demand"}
     fixed = sim.run(sim.from_dict({**document, "table": {**table, "partitions": 4}}))
-    (cure,) = re.findall(r"set warm_write = ([\d,]+) in place of partitions = 4 before the load", "\n".join(explain(fixed)))
+    (cure,) = re.findall(
+        r"set warm_write = ([\d,]+) in place of partitions = 4 before the load", "\n".join(explain(fixed))
+    )
     warm = int(cure.replace(",", ""))
     both = sim.from_dict({**document, "table": {**table, "partitions": 4, "warm_write": warm}})
     assert any("partitions = 4 fixes the layout" in note for note in both.notes)
@@ -540,7 +542,10 @@ def test_warm_throughput_is_advised_in_place_of_a_number_of_partitions() -> None
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("count-transaction", r"transactions of orders \(4[67] %\) failed with TransactionCanceledException, for another one was at work"),
+        (
+            "count-transaction",
+            r"transactions of orders \(4[67] %\) failed with TransactionCanceledException, for another one was at work",
+        ),
         ("retry-adaptive", r"Of orders [\d,]+ requests \(50 %\) had no answer yet when the run ended"),
         ("shard-random", r"spread each of these keys over \d suffixes"),
     ],

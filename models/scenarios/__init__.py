@@ -20,11 +20,13 @@ class Named:
     name : of its file, without ending.
     shows : ids under which it is listed.
     claim : what a run shows, in a sentence or two.
+    title : of the scenario.
     """
 
     name: str
     shows: tuple[str, ...]
     claim: str
+    title: str
 
 
 @cache
@@ -36,7 +38,7 @@ def named() -> Sequence[Named]:
             name = file.name.removesuffix(".toml")
             document = tomllib.loads(text(name))
             claim = " ".join(str(document["description"]).split())
-            found.append(Named(name=name, shows=tuple(document["shows"]), claim=claim))
+            found.append(Named(name=name, shows=tuple(document["shows"]), claim=claim, title=document["title"]))
     return tuple(sorted(found, key=lambda one: (one.shows, one.name)))
 
 

@@ -45,7 +45,10 @@ def text_of(name: str, workload: str | None, *, of_file: bool = False) -> str:
     try:
         return catalogue.scenario_text(name)
     except ScenarioError as error:
-        missing = [replace(one, message=f"no such file, and {one.message}") for one in error.problems]
+        missing = [
+            replace(one, message=f"no such file, and {one.message}", hint=f"{one.hint}; ddbsim models lists all")
+            for one in error.problems
+        ]
         raise ScenarioError(missing if of_file else error.problems) from None
 
 

@@ -38,7 +38,7 @@ def found_by(name: str | None) -> list[Listed]:
 
 
 def print_listing(rows: Sequence[Listed], console: Console) -> None:
-    """One line for each, by kind and id; on a terminal a line ends where the terminal does, elsewhere it is whole."""
+    """One line for each, by kind and id: on a terminal its title, as far as there is room; elsewhere all that is said of it."""
     from rich.text import Text
 
     ids = max((len(_ids(row)) for row in rows), default=0)
@@ -46,12 +46,13 @@ def print_listing(rows: Sequence[Listed], console: Console) -> None:
     for kind, of_kind in groupby(rows, key=lambda row: row.kind):
         console.print(Text(_HEADS[kind], "bold"))
         for row in of_kind:
-            line = Text.assemble((f"{_ids(row):{ids}}", "cyan"), f"  {row.name:{names}}  {row.says}")
             if console.is_terminal:
+                line = Text.assemble(f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}")
                 console.print(line, no_wrap=True, overflow="ellipsis")
             else:
-                console.out(line.plain, highlight=False)
+                console.out(f"{row.name:{names}}  {_ids(row):{ids}}  {row.says}", highlight=False)
         console.print()
+    console.print(Text("All that is said of one: ddbsim models NAME", "dim"))
 
 
 def print_one(rows: Sequence[Listed], console: Console) -> None:

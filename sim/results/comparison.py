@@ -15,7 +15,7 @@ from sim.results.invoice import money
 from sim.results.outcome import Outcome
 from sim.results.phrases import amount, joined, name, percent, plural
 from sim.results.variant import Variant
-from sim.scenario import html
+from sim.scenario import Scenario, html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,13 +176,17 @@ def compare(
     ------
     ValueError
         There are no runs, or ``max_throttled`` is no share.
+    TypeError
+        Scenarios were given, which are to be run first.
     """
     if not 0 <= max_throttled <= 1:
         raise ValueError(f"max_throttled is a share from 0 to 1, not {max_throttled}")
     if isinstance(runs, Mapping):
         labels, results = list(runs), list(runs.values())
+        _refuse_scenarios(results)
     else:
         results = list(runs)
+        _refuse_scenarios(results)
         labels = [str(number) for number in range(1, len(results) + 1)]
         titles = [result.scenario.title for result in results]
         if all(titles) and len(set(titles)) == len(titles):
@@ -197,6 +201,11 @@ def compare(
         ),
         max_throttled,
     )
+
+
+def _refuse_scenarios(results: Sequence[object]) -> None:
+    if any(isinstance(result, Scenario) for result in results):
+        raise TypeError("results are compared, not scenarios: sim.run(scenario) makes one of the other")
 
 
 def _titles(labels: Sequence[str], results: Sequence[Outcome]) -> list[str]:
