@@ -8,16 +8,22 @@ The engine knows none of them. A package that offers some names an object of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 from sim.errors import Problem, ScenarioError
 from sim.scenario import Scenario
 from sim.scenario.base import choices
 
+if TYPE_CHECKING:
+    from importlib import metadata
+
 GROUP = "ddbsim.scenarios"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 Kind: TypeAlias = Literal["scenario", "design", "workload"]
 
@@ -55,30 +61,81 @@ class Collection(Protocol):
         """A design under a workload."""
 
 
-@cache
-def collections() -> tuple[Collection, ...]:
-    """The collections of all installed packages, in the order of their entry points' names.
+@dataclass(frozen=True)
+class _Offer:
+    """One collection, the entry point that names it, and what it lists."""
 
-    Raises
-    ------
-    ScenarioError
-        An installed package names an object that cannot be imported.
+    owner: Collection
+    point: str
+    rows: tuple[Listed, ...]
+
+
+def problems() -> tuple[Problem, ...]:
+    """What is wrong with the collections of installed packages; those that are sound are used all the same."""
+    return _offers()[1]
+
+
+@cache
+def _offers() -> tuple[tuple[_Offer, ...], tuple[Problem, ...]]:
+    """The sound collections of all installed packages, ours first, then by the names of their entry points; and what is wrong with others.
+
+    A name that an earlier collection has for something of the same kind is left out of a later one.
     """
     from importlib import metadata  # which imports a mail parser: not for whoever only imports sim
 
-    found: list[Collection] = []
-    for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+    offers: list[_Offer] = []
+    wrong: list[Problem] = []
+    taken: set[tuple[Kind, str]] = set()
+    points = metadata.entry_points(group=GROUP)
+    for point in sorted(points, key=lambda point: (not _is_ours(point), point.name, point.value)):
         try:
-            found.append(point.load())
-        except (ImportError, AttributeError) as error:
-            message = f"the entry point {point.name} in group {GROUP} cannot be loaded: {error}"
-            raise ScenarioError([Problem(source=point.value, path="", message=message)]) from None
-    return tuple(found)
+            owner = point.load()
+            rows = tuple(owner.listed())
+        except KeyboardInterrupt:
+            raise
+        except (
+            BaseException
+        ) as error:  # whatever a package of others does when it is imported, a sys.exit too, is no fault of ours
+            why = f"{type(error).__name__}: {error}"
+            message = f"the entry point {point.name} in group {GROUP} (MODULE:OBJECT) cannot be used: {why}"
+            wrong.append(Problem(source=point.value, path="", message=message))
+            continue
+        sound = []
+        for row in rows:
+            complaint = _complaint(row)
+            if not complaint and (row.kind, row.name) in taken:
+                complaint = "another package has one of this name"
+            if complaint:
+                message = f"lists {getattr(row, 'name', row)!r}, which is left out: {complaint}"
+                wrong.append(Problem(source=point.value, path="", message=message))
+            else:
+                taken.add((row.kind, row.name))
+                sound.append(row)
+        offers.append(_Offer(owner, point.value, tuple(sound)))
+    return tuple(offers), tuple(wrong)
+
+
+def _is_ours(point: metadata.EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name == "ddbsim"
+
+
+def _complaint(row: object) -> str:
+    """What is wrong with a row of another package's; "" where nothing is."""
+    if not isinstance(row, Listed):
+        return "it is no sim.Listed"
+    if row.kind not in get_args(Kind):
+        return f"there is no kind {row.kind!r}"
+    if not isinstance(row.name, str) or not _NAME.fullmatch(row.name):
+        return "a name is letters, digits, - and _"
+    texts = (row.says, row.title, *row.shows) if isinstance(row.shows, tuple) else (None,)
+    return (
+        "" if all(isinstance(text, str) for text in texts) else "says and title must be texts, shows a tuple of texts"
+    )
 
 
 def listed(kind: Kind | None = None) -> list[Listed]:
     """All that the collections offer, or what is of one kind."""
-    return [row for one in collections() for row in one.listed() if kind in (None, row.kind)]
+    return [row for offer in _offers()[0] for row in offer.rows if kind in (None, row.kind)]
 
 
 def find(kind: Kind, name: str) -> Listed | None:
@@ -92,58 +149,68 @@ def scenario_text(name: str) -> str:
     Raises
     ------
     ScenarioError
-        No collection has one of this name, or several are listed under this id.
+        No collection has one of this name, several are listed under this id, or its package does not give its text.
     """
-    owner, row = _found("scenario", name)
-    return owner.text(row.name)
+    offer, row = _found("scenario", name)
+    try:
+        text = offer.owner.text(row.name)
+    except Exception as error:
+        raise _broken(offer, f"{row.name} cannot be had: {type(error).__name__}: {error}") from None
+    if not isinstance(text, str):
+        raise _broken(offer, f"{row.name} is no text but a {type(text).__name__}")
+    return text
 
 
 def under(design: str, workload: str) -> Scenario:
-    """A named design under a named workload.
+    """A named design under a named workload of the same package.
 
     Raises
     ------
     ScenarioError
-        One of them is not known; all problems at once.
+        One of them is not known, all problems at once; or they are of different packages.
     """
-    problems: list[Problem] = []
-    pair: list[tuple[Collection, Listed]] = []
+    wrong: list[Problem] = []
+    offers: list[_Offer] = []
+    names: list[str] = []
     kinds: tuple[tuple[Kind, str], ...] = (("design", design), ("workload", workload))
     for kind, name in kinds:
         try:
-            pair.append(_found(kind, name))
+            offer, row = _found(kind, name)
         except ScenarioError as error:
-            problems += error.problems
-    if problems:
-        raise ScenarioError(problems)
-    (owner, found), (other, asked) = pair
+            wrong += error.problems
+        else:
+            offers.append(offer)
+            names.append(row.name)
+    if wrong:
+        raise ScenarioError(wrong)
+    owner, other = offers
     if owner is not other:
-        message = (
-            f"is a workload of another package than the design {found.name}; only those of one package go together"
-        )
+        message = f"is a workload of another package than the design {names[0]}; only those of one package go together"
         raise ScenarioError([Problem(source=workload, path="", message=message)])
-    return owner.under(found.name, asked.name)
+    return owner.owner.under(names[0], names[1])
 
 
-def _offered(kind: Kind) -> list[tuple[Collection, Listed]]:
-    return [(one, row) for one in collections() for row in one.listed() if row.kind == kind]
+def _broken(offer: _Offer, message: str) -> ScenarioError:
+    return ScenarioError([Problem(source=offer.point, path="", message=message)])
 
 
-def _called(kind: Kind, name: str) -> list[tuple[Collection, Listed]]:
+def _called(kind: Kind, name: str) -> list[tuple[_Offer, Listed]]:
     """What is called so; or what is listed under this id, if it is the only one."""
-    rows = _offered(kind)
+    rows = [(offer, row) for offer in _offers()[0] for row in offer.rows if row.kind == kind]
     by_name = [pair for pair in rows if pair[1].name == name]
     by_id = [pair for pair in rows if name.upper() in pair[1].shows]
     return by_name or (by_id if len(by_id) == 1 else [])
 
 
-def _found(kind: Kind, name: str) -> tuple[Collection, Listed]:
+def _found(kind: Kind, name: str) -> tuple[_Offer, Listed]:
     for pair in _called(kind, name):
         return pair
-    names = [row.name for _, row in _offered(kind)]
-    shown_by = [row.name for _, row in _offered(kind) if name.upper() in row.shows]
+    shown_by = [row.name for row in listed(kind) if name.upper() in row.shows]
     if shown_by:
         message = f"is shown by several {kind}s; name one"
         raise ScenarioError([Problem(source=name, path="", message=message, hint=", ".join(shown_by))])
+    others = [row.kind for row in listed() if row.name == name]
+    names = [row.name for row in listed(kind)]
     hint = choices(name, names) if names else f"no installed package offers {kind}s"
-    raise ScenarioError([Problem(source=name, path="", message=f"no {kind} of this name", hint=hint)])
+    message = f"is a {others[0]}, no {kind}" if others else f"no {kind} of this name"
+    raise ScenarioError([Problem(source=name or "''", path="", message=message, hint=hint), *problems()])

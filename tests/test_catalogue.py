@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -36,9 +36,9 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ]
     )
     monkeypatch.setattr(metadata, "entry_points", lambda group: points.select(group=group))
-    catalogue.collections.cache_clear()
+    catalogue._offers.cache_clear()
     yield
-    catalogue.collections.cache_clear()
+    catalogue._offers.cache_clear()
 
 
 class Zoo:
@@ -187,15 +187,143 @@ def test_other_packages_bring_their_own() -> None:
     assert "is a workload of another package than the design good-user" in apart.stderr
 
 
-def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = metadata.EntryPoints([metadata.EntryPoint("gone", "no_such_package:X", catalogue.GROUP)])
-    monkeypatch.setattr(metadata, "entry_points", lambda group: broken)
-    catalogue.collections.cache_clear()
-    try:
-        answer = ddbsim("models")
-    finally:
-        catalogue.collections.cache_clear()
-    assert answer.exit_code == 2
-    assert answer.stderr.startswith(
-        "no_such_package:X: the entry point gone in group ddbsim.scenarios cannot be loaded"
-    )
+class Odd:
+    """A collection of which nearly everything is wrong."""
+
+    def listed(self) -> Sequence[sim.Listed]:
+        rows: list[object] = [
+            sim.Listed(kind="scenario", name="sound", shows=(), says="This one is right."),
+            sim.Listed(kind="scenario", name="flash-sale", shows=(), says="Taken."),
+            sim.Listed(kind="scenario", name="../../away", shows=(), says="A path."),
+            sim.Listed(kind="scenario", name="nothing", shows=(None,), says="No text."),  # type: ignore[arg-type]
+            sim.Listed(kind="zoo", name="kind", shows=(), says="No kind."),  # type: ignore[arg-type]
+            ("a", "tuple"),
+        ]
+        return rows  # type: ignore[return-value]
+
+    def text(self, name: str) -> str:
+        raise KeyError(name)
+
+    def under(self, design: str, workload: str) -> sim.Scenario:
+        raise AssertionError
+
+
+class Raising:
+    """A collection that cannot say what it has."""
+
+    def listed(self) -> Sequence[sim.Listed]:
+        raise RuntimeError("no list today")
+
+
+class Unread(Odd):
+    """A collection whose texts are no scenarios."""
+
+    def listed(self) -> Sequence[sim.Listed]:
+        return [sim.Listed(kind="scenario", name=name, shows=(), says="") for name in ("five", "empty")]
+
+    def text(self, name: str) -> str:
+        return 5 if name == "five" else "format = 1\nduration =\n"  # type: ignore[return-value]
+
+
+ODD, NONE, RAISING, UNREAD = Odd(), None, Raising(), Unread()
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Put a package's entry point beside ours."""
+    ours = list(metadata.entry_points(group=catalogue.GROUP))
+
+    def install(value: str) -> None:
+        points = metadata.EntryPoints([metadata.EntryPoint("aa", value, catalogue.GROUP), *ours])
+        monkeypatch.setattr(metadata, "entry_points", lambda group: points.select(group=group))
+        catalogue._offers.cache_clear()
+
+    yield install
+    catalogue._offers.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no_such_package:X", "ModuleNotFoundError"),
+        (f"{__name__}:NO_SUCH_NAME", "AttributeError"),
+        (f"{__name__}:NONE", "AttributeError"),
+        (f"{__name__}:RAISING", "RuntimeError: no list today"),
+        ("not a valid", "cannot be used"),
+        ("antigravity_of_tests:X", "SystemExit"),
+    ],
+)
+def test_a_package_that_is_broken_is_told_and_ours_are_there_all_the_same(
+    value: str, says: str, installed: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "antigravity_of_tests.py").write_text("import sys\nsys.exit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed(value)
+    answer = ddbsim("models")
+    assert answer.exit_code == 0
+    assert "bad-status" in answer.stdout
+    (line,) = answer.stderr.splitlines()
+    assert line.startswith(f"{value}: the entry point aa in group ddbsim.scenarios (MODULE:OBJECT) cannot be used")
+    assert says in line
+    assert ddbsim("check", "bucket").stdout == "bucket: valid\n"
+    missing = ddbsim("check", "nope")
+    assert missing.exit_code == 2
+    assert "cannot be used" in missing.stderr  # perhaps it was to come from there
+
+
+def test_rows_that_are_wrong_are_left_out_with_a_word_and_ours_are_not_replaced(
+    installed: Callable[[str], None],
+) -> None:
+    installed(f"{__name__}:ODD")
+    answer = ddbsim("models")
+    complaints = answer.stderr.splitlines()
+    assert len(complaints) == 5
+    assert "lists 'flash-sale', which is left out: another package has one of this name" in complaints[0]
+    assert "a name is letters, digits, - and _" in complaints[1]
+    assert "This one is right." in answer.stdout
+    found = catalogue.find("scenario", "flash-sale")
+    assert found is not None
+    assert found.says != "Taken."
+    wanted = ddbsim("run", "sound")
+    assert wanted.exit_code == 2
+    assert "sound cannot be had: KeyError: 'sound'" in wanted.stderr
+
+
+def test_a_text_that_is_no_scenario_is_not_written(installed: Callable[[str], None], folder: Path) -> None:
+    installed(f"{__name__}:UNREAD")
+    assert "five is no text but a int" in ddbsim("run", "five").stderr
+    for name in ("five", "empty"):
+        assert ddbsim("new", name).exit_code == 2
+    assert list(folder.iterdir()) == []
+
+
+def test_a_workload_is_the_one_of_the_design_s_own_package(installed: Callable[[str], None]) -> None:
+    installed(f"{__name__}:ZOO")
+    assert catalogue.under("good-user", "flash-sale").title.startswith("good-user")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "order-dates"), "order-dates: no such file, and is a workload, no scenario"),
+        (("new", "bucket", "--workload", "flash-sale"), "bucket: is a scenario, no design"),
+        (
+            ("run", "flash-sale.toml"),
+            "ddbsim run flash-sale runs the named scenario, ddbsim new flash-sale makes a file of it",
+        ),
+        (("run", "a" * 300), "no such file, and no scenario of this name"),
+        (("models", ""), "'': no scenario, design or workload has this name or id"),
+        (("new", ""), "'': no scenario of this name"),
+    ],
+)
+def test_other_slips_are_answered(arguments: Sequence[str], says: str, folder: Path) -> None:
+    answer = ddbsim(*arguments)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert says in answer.stderr
+
+
+def test_a_started_file_goes_to_standard_output_when_it_is_told_to(folder: Path) -> None:
+    assert ddbsim("new", "flash-sale", "-o", "-").stdout == models.scenarios.text("flash-sale")
+    assert list(folder.iterdir()) == []
+    assert ddbsim("new", "good-user", "--workload", "flash-sale").exit_code == 0
+    assert [path.name for path in folder.iterdir()] == ["good-user-flash-sale.toml"]

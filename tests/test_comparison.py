@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from explained_runs import run_of
 
+import models
 import sim
 from sim import Result, compare
 from sim.names import TableClass
@@ -215,3 +216,22 @@ def test_scenarios_are_to_be_run_first() -> None:
     for runs in ({"a": scenario}, [scenario]):
         with pytest.raises(TypeError, match="results are compared, not scenarios"):
             compare(runs)  # type: ignore[arg-type]
+
+
+def test_a_run_without_traffic_is_never_the_cheapest() -> None:
+    idle = shop(None, rate=0)
+    assert compare({"idle": idle}).cheapest is None
+    comparison = compare({"idle": idle, "right": shop(100)})
+    assert comparison.cheapest is not None
+    assert comparison.cheapest.label == "right"
+    assert "idle would cost" in comparison.verdict
+    assert "but has no traffic" in comparison.verdict
+
+
+def test_what_a_design_writes_on_top_is_no_other_traffic() -> None:
+    """Under one workload the designs are asked the same, though an edge is written both ways under one of them."""
+    pair = [models.designs.good_user(), models.designs.adjacency()]
+    comparison = models.compare(pair, models.workloads.flash_sale(), settings={"duration": "2m", "tick": "10s"})
+    one, other = (variant.result.offered for variant in comparison.variants)
+    assert other > 1.2 * one
+    assert comparison.notes == ()

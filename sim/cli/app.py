@@ -299,9 +299,12 @@ def models(
     as_json: JsonOption = False,
 ) -> None:
     """List the named scenarios, designs and workloads by their ids, one line each."""
+    from sim import catalogue
     from sim.cli.listing import found_by, print_listing, print_one
 
     rows = found_by(name)
+    for problem in catalogue.problems():
+        say(str(problem))
     with printing():
         if as_json:
             print_json([asdict(row) for row in rows])
@@ -323,13 +326,26 @@ def new(
     workload: WorkloadOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="OUT.toml", help="Write here, not to NAME.toml.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT.toml",
+            help="Write here, not to NAME.toml; - is standard output.",
+            show_default=False,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
 ) -> None:
     """Start a scenario file of your own from a named one."""
+    from sim.scenario import loads
+
     text = text_of(name, workload)
-    path = output or Path(f"{name.lower()}.toml")
+    loads(text, name)  # a package's own text is not written unread
+    path = output or Path(f"{name.lower()}{f'-{workload.lower()}' if workload else ''}.toml")
+    if str(path) == "-":
+        with printing():
+            sys.stdout.write(text)
+        return
     check_kept(path, force=force)
     keep(path, text)
     say(f"ddbsim run {shlex.quote(str(path))}")

@@ -20,14 +20,37 @@ def read_scenario(
     given: Path, workload: str | None = None, overrides: Iterable[tuple[str, str]] = (), without: Iterable[str] = ()
 ) -> Scenario:
     """A scenario by its file, or by its name where there is no such file; with a workload, the design of this name under it."""
-    from sim.catalogue import find
+    from sim import catalogue
     from sim.scenario import load, loads
 
     name = str(given)
-    is_name = not (given.is_file() or given.suffix or given.name != name)
-    if workload is None and not (is_name and (find("scenario", name) or not given.exists())):
-        return load(given, overrides=overrides, without=without)
+    if workload is None and (
+        given.suffix or given.name != name or _is_there(given, catalogue.find("scenario", name) is None)
+    ):
+        try:
+            return load(given, overrides=overrides, without=without)
+        except ScenarioError as error:
+            raise ScenarioError([_with_name_of(given, one) for one in error.problems]) from None
     return loads(text_of(name, workload, of_file=workload is None), name, None, overrides, without)
+
+
+def _is_there(given: Path, or_folder: bool) -> bool:
+    """Whether there is such a file, or at least a folder; what cannot be the name of a file is none."""
+    try:
+        return given.is_file() or (or_folder and given.exists())
+    except OSError:
+        return False
+
+
+def _with_name_of(given: Path, problem: Problem) -> Problem:
+    """A missing file's problem with a word on the scenario that is called so."""
+    from sim import catalogue
+
+    if problem.message != "no such file" or catalogue.find("scenario", given.stem) is None:
+        return problem
+    return replace(
+        problem, hint=f"ddbsim run {given.stem} runs the named scenario, ddbsim new {given.stem} makes a file of it"
+    )
 
 
 def text_of(name: str, workload: str | None, *, of_file: bool = False) -> str:

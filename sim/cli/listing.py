@@ -33,7 +33,7 @@ def found_by(name: str | None) -> list[Listed]:
     found = [row for row in rows if name == row.name or name.upper() in row.shows]
     if not found:
         known = dict.fromkeys([*(row.name for row in rows), *(id_ for row in rows for id_ in row.shows)])
-        raise wrong(name, "no scenario, design or workload has this name or id", hint=choices(name, known))
+        raise wrong(name or "''", "no scenario, design or workload has this name or id", hint=choices(name, known))
     return found
 
 
@@ -47,7 +47,9 @@ def print_listing(rows: Sequence[Listed], console: Console) -> None:
         console.print(Text(_HEADS[kind], "bold"))
         for row in of_kind:
             if console.is_terminal:
-                line = Text.assemble(f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}")
+                line = Text.assemble(
+                    f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}"
+                )
                 console.print(line, no_wrap=True, overflow="ellipsis")
             else:
                 console.out(f"{row.name:{names}}  {_ids(row):{ids}}  {row.says}", highlight=False)

@@ -84,11 +84,15 @@ class Comparison:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What hangs over the comparison: runs that were not asked the same."""
-        rates = [v.result.offered / v.result.grid.duration_s for v in self.variants]
+        # What follows a request, a copy or an inverse edge, is the design's own doing.
+        asked_for = [_asked(v.result) for v in self.variants]
+        rates = [count / v.result.grid.duration_s for count, v in zip(asked_for, self.variants, strict=True)]
         if not rates:
             return ()
         # Two Poisson counts of the same law differ by chance: by √2 standard deviations of one, and hardly ever by four times that.
-        chance = max(math.sqrt(2 * v.result.offered) / v.result.grid.duration_s for v in self.variants)
+        chance = max(
+            math.sqrt(2 * count) / v.result.grid.duration_s for count, v in zip(asked_for, self.variants, strict=True)
+        )
         if max(rates) - min(rates) <= max(_SAME_LOAD * max(rates), _CHANCE_DEVIATIONS * chance):
             return ()
         asked = joined([f"{v.title} {amount(rate)}/s" for v, rate in zip(self.variants, rates, strict=True)], most=6)
@@ -224,7 +228,15 @@ def _titles(labels: Sequence[str], results: Sequence[Outcome]) -> list[str]:
     return [name(label, longest=_NAME_CHARACTERS) for label in labels]
 
 
+def _asked(result: Outcome) -> float:
+    """Requests that came of their own, not after others."""
+    own = [traffic.name for traffic in result.scenario.traffic if traffic.follows is None]
+    return float(sum(result.traffic[name].offered.sum() for name in own))
+
+
 def _serves(result: Outcome, most: float) -> bool:
+    if not result.offered:
+        return False
     waiting = result.in_flight / result.offered if result.offered else 0.0
     return max(result.throttled_fraction, result.failed_fraction) <= most and waiting <= max(most, _OPEN_AT_THE_END)
 
@@ -232,6 +244,8 @@ def _serves(result: Outcome, most: float) -> bool:
 def _shortfall(variant: Variant) -> str:
     """What a run that does not serve does instead."""
     result = variant.result
+    if not result.offered:
+        return "has no traffic"
     if result.throttled_fraction >= max(result.failed_fraction, 1e-12):
         return f"throttles {percent(result.throttled_fraction)}"
     if result.failed_fraction > 0:
