@@ -9,6 +9,8 @@ import pytest
 from explained_runs import SCENARIOS, run_of
 
 import sim
+from sim.results.explain import explain
+from sim.results.explanation import Explanation
 from sim.scenario import html
 
 VOID = {"br"}
@@ -229,3 +231,15 @@ def test_numbers_are_set_right_and_words_left() -> None:
 def test_every_scenario_at_hand_has_a_page() -> None:
     for text in SCENARIOS.values():
         Page(sim.loads("format = 1\nseed = 1\n" + text)._repr_html_())
+
+
+def test_the_sentences_of_a_run_are_a_list_in_a_notebook_and_wrapped_in_print() -> None:
+    explanation = Explanation(["Writes <b>& reads</b> were throttled. " * 4, "Two."])
+    assert explanation._repr_html_().count("<li>") == 2
+    assert "<b>" not in explanation._repr_html_()
+    lines = str(explanation).splitlines()
+    assert [line[:2] for line in lines] == ["- ", "  ", "- "]
+    assert max(map(len, lines)) <= 100
+    assert isinstance(explanation[:1], Explanation)
+    assert explanation[-1] == "Two."
+    assert run_of("flash-sale").explanation == tuple(explain(run_of("flash-sale")))

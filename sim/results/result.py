@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sim.keyspace.domain import Floats
 from sim.names import Dimension
 from sim.results import phrases
+from sim.results.explanation import Explanation
 from sim.results.latency import TimeHistogram
 from sim.results.log import AttemptLog
 from sim.results.outcome import Outcome
@@ -40,11 +41,11 @@ class Result(Outcome):
     attempt_log: AttemptLog | None = None
 
     @cached_property
-    def explanation(self) -> tuple[str, ...]:
+    def explanation(self) -> Explanation:
         """Sentences: what limited what, from when to when, why nothing helped, and what would."""
         from sim.results.explain import explain  # sentences are made when they are asked for
 
-        return tuple(explain(self))
+        return Explanation(explain(self))
 
     @cached_property
     def timeline(self) -> tuple[Moment, ...]:
