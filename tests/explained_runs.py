@@ -144,7 +144,7 @@ SCENARIOS = {
     + "'USER#{user}'\nwarm_write = 1000000\n"
     + put("20000"),
     "ten-seconds": "duration = '10s'\nperiod = '1s'\n" + USERS + ON_DEMAND + "'USER#{user}'\n" + put("6000"),
-    "month": "duration = '30d'\ntick = '60s'\nperiod = '1h'\n"
+    "month": "duration = '30d'\ntick = '5m'\nperiod = '1h'\n"
     + USERS
     + ON_DEMAND
     + "'USER#{user}'\n"
