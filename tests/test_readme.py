@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 
 import matplotlib
+import nbformat
 import pytest
+from typer.testing import CliRunner
 
 import sim
 from sim.catalogue import Kind, find
+from sim.cli import app
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,7 +68,32 @@ def test_the_scenario_file_runs() -> None:
 
 
 def test_the_pictures_and_files_named_in_the_readme_are_there() -> None:
-    for path in re.findall(r"\]\((?!http)([^)]+)\)", README):
+    for path in re.findall(r"\]\((?!http|#)([^)]+)\)", README):
         assert (ROOT / path).is_file(), path
     for path in re.findall(r"`python (tests/\S+)`", README):
         assert (ROOT / path).is_file(), path
+
+
+def test_the_comparison_shown_is_what_the_command_prints() -> None:
+    (block,) = re.findall(r"^```\n\$ ddbsim (compare .*?)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    command, shown = block
+    answer = CliRunner().invoke(app, command.split(), env={"COLUMNS": "110"})
+    printed = [line.rstrip() for line in answer.stdout.strip("\n").splitlines()]
+    assert shown.splitlines() == printed[: len(shown.splitlines())]
+
+
+def test_the_workshop_stops_where_the_lessons_have_a_heading() -> None:
+    rows = re.findall(r"^\| [\d–]+ \| (\d+) [^|]*?\*(.+?)\* \|", README, re.MULTILINE)
+    assert len(rows) >= 8
+    for number, heading in rows:
+        (lesson,) = (ROOT / "notebooks").glob(f"{int(number):02}-*.ipynb")
+        headings = [
+            line for cell in nbformat.read(lesson, 4).cells for line in cell.source.splitlines() if line[:3] == "## "
+        ]
+        assert f"## {heading}" in headings, (number, heading)
+
+
+def test_links_within_the_page_lead_to_its_headings() -> None:
+    headings = re.findall(r"^## (.+)$", README, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors

@@ -100,7 +100,8 @@ def split_relief_s(result: Outcome) -> float:
 
 def _cause(result: Outcome, b: Bottleneck) -> str:
     what = f"{b.dimension}s" if b.resource == TABLE else f"{b.dimension}s that touch {resource_words(b.resource)}"
-    whose = f" of {joined([name(p) for p in b.patterns])}" if len(result.traffic) > 1 and b.patterns else ""
+    named = len(result.traffic) > 1 and b.patterns and [p.lower() for p in b.patterns] != [what]
+    whose = f" of {joined([name(p) for p in b.patterns])}" if named else ""
     of_it = " of it" if b.limit is Limit.KEY_RANGE and _one_key(b) and _is_all(b, b.keys[0]) else ""
     asked = "asked, retries included," if b.first_fraction < 0.95 else "asked"
     return (
