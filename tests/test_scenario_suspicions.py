@@ -126,3 +126,19 @@ def test_a_schedule_that_never_comes_and_a_maximum_above_the_quota_are_told() ->
     assert never.startswith(
         "table.autoscaling.read.schedule[0]: 0 8 ? * SAT * comes at no moment of this run, which starts at Thursday"
     )
+
+
+@pytest.mark.parametrize(
+    ("warm", "quota", "told"), [(40_000, 40_000, False), (40_001, 40_000, True), (60_000, 60_000, False)]
+)
+def test_warm_throughput_above_the_quota_is_told(warm: int, quota: int, told: bool) -> None:
+    scenario = from_dict(
+        {
+            "format": 1,
+            "duration": "1m",
+            "table": {"pk": "ONE", "mode": "on-demand", "warm_write": warm},
+            "traffic": [{"name": "w", "operation": "PutItem", "rate": 1}],
+            "account": {"table_write": quota},
+        }
+    )
+    assert any("AWS warms no table beyond its quota" in note for note in scenario.notes) is told

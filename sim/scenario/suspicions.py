@@ -136,8 +136,14 @@ def _warmth(scenario: Parts) -> Iterator[str]:
     for resource, own in holders(scenario.table).items():
         for dimension, ceiling_per_s in CEILING_PER_S.items():
             warm = getattr(own, f"warm_{dimension}") or 0.0
+            quota = getattr(scenario.account, f"table_{dimension}")
+            place = path_of(("table",)) if resource == TABLE else f"index {resource.partition('/')[2]}"
+            if quota is not None and warm > quota:
+                yield (
+                    f"{place}: warm_{dimension} = {warm:,.10g} is above account.table_{dimension} = {quota:,.10g}: AWS warms no table "
+                    "beyond its quota (F-WARM-3)."
+                )
             if own.partitions is not None and warm > own.partitions * ceiling_per_s:
-                place = path_of(("table",)) if resource == TABLE else f"index {resource.partition('/')[2]}"
                 given = f"{own.partitions * ceiling_per_s:,.0f} {dimension} units/s"
                 yield (
                     f"{place}: partitions = {own.partitions:,} fixes the layout, and warm_{dimension} = {warm:,.10g} lays out no more: "
