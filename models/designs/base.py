@@ -11,6 +11,8 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from models.values import shown
+
 Role: TypeAlias = Literal["write", "read", "list", "change"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
@@ -100,7 +102,7 @@ class Design:
             There is no such role.
         """
         if role not in ROLES:
-            raise ValueError(f"role = {role!r}: must be {' or '.join(map(repr, ROLES))}")
+            raise ValueError(f"role = {shown(role)}: must be {' or '.join(map(repr, ROLES))}")
         return self.accesses.get(role) or (_PLAIN[role],)
 
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
