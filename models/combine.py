@@ -9,6 +9,7 @@ from typing import Any
 import sim
 from models.designs.base import FIELDS, Design, names_in
 from models.patterns import patterns_of
+from models.values import plain, shown
 from models.workloads.base import Workload
 
 
@@ -41,16 +42,16 @@ def scenario(
         A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
         `lsi`.
     """
-    capacity = capacity or dict(workload.capacity)
+    capacity = plain(capacity or dict(workload.capacity))
     table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
-    given, own_fields = _settings(workload, settings or {})
-    fields = _fields({**FIELDS, **design.fields, **workload.fields}, own_fields, table, traffic)
+    given, own_fields = _settings(plain(workload.settings), plain(settings or {}))
+    fields = _fields({**FIELDS, **plain(design.fields), **plain(workload.fields)}, own_fields, table, traffic)
     if cost := _cost(design, given, capacity):
         given["cost"] = cost
     document = {
         "format": 1,
-        "title": title or f"{design.title} under {workload.name}",
+        "title": f"{design.title} under {workload.name}" if title is None else title,
         "description": _description(design, workload, fields),
         "shows": [design.shows],
         "duration": workload.duration,
@@ -59,7 +60,7 @@ def scenario(
         "table": table,
         "traffic": traffic,
     }
-    return sim.from_dict(document)
+    return sim.from_dict(plain(document))
 
 
 def compare(
@@ -104,7 +105,7 @@ def _description(design: Design, workload: Workload, fields: Mapping[str, Any]) 
     """What both say, without what one of them says of a field that the scenario has not, or has from somebody else."""
     sentences = []
     for part in (design, workload):
-        hold = [says for name, says in part.fields_say.items() if fields.get(name) == part.fields.get(name)]
+        hold = [says for name, says in part.fields_say.items() if fields.get(name) == plain(part.fields.get(name))]
         sentences += [part.says, *hold]
     return " ".join(dict.fromkeys(filter(None, sentences)))
 
@@ -119,17 +120,17 @@ _MADE = MappingProxyType(
 )
 
 
-def _settings(workload: Workload, settings: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+def _settings(of_workload: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """Keys at the top of the scenario, those of the user over the workload's; and the fields among them."""
-    given = {**workload.settings, **settings}
+    given = {**of_workload, **settings}
     for key, cure in _MADE.items():
         if key in given:
             raise ValueError(f"settings: {key} is none of them: {cure}")
     fields: dict[str, Any] = {}
-    for own in (workload.settings, settings):
+    for own in (of_workload, settings):
         some = own.get("fields", {})
         if not isinstance(some, Mapping):
-            raise ValueError(f"settings: fields = {some!r}: must be a mapping, {{name: field}}")
+            raise ValueError(f"settings: fields = {shown(some)}: must be a mapping, {{name: field}}")
         fields.update(some)
     given.pop("fields", None)
     return given, fields

@@ -7,6 +7,7 @@ from typing import Any
 
 import sim
 from models.designs.base import Design, Keys
+from models.values import plain
 from models.workloads.base import Need
 
 
@@ -15,8 +16,6 @@ def patterns_of(design: Design, need: Need) -> list[dict[str, Any]]:
 
     Raises
     ------
-    sim.ScenarioError
-        A rate that has to be multiplied is none.
     ValueError
         A measured rate or a closed loop cannot be multiplied, where no batch takes what the design has to do.
     """
@@ -24,13 +23,12 @@ def patterns_of(design: Design, need: Need) -> list[dict[str, Any]]:
         keys = {key: value for key, value in need.keys.items() if key != "sk" or design.sk is not None}
         return [{"name": need.name, "item_bytes": design.item_bytes, **keys}]
     first, *rest = design.access(need.role)
+    items = plain(need.batch)
     patterns = [
-        _batched(
-            {"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, need.batch
-        )
+        _batched({"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, items)
     ]
     # Whatever follows a batch comes in batches, too, or so many times after each.
-    batch = need.batch if "batch" in patterns[0] else 1
+    batch = items if "batch" in patterns[0] else 1
     for access in rest:
         follows = {"traffic": need.name, "per": access.get("per", 1), "delay": access.get("delay", 0)}
         pattern = {"name": f"{need.name}: {access['called']}", **_pattern(design, access), "follows": follows}
@@ -90,9 +88,9 @@ def _batched(pattern: dict[str, Any], batch: int) -> dict[str, Any]:
     many: dict[str, Any] = {}
     if "rate" in pattern:
         try:
-            many["rate"] = sim.scaled_rate(pattern["rate"], batch)
+            many["rate"] = sim.scaled_rate(plain(pattern["rate"]), batch)
         except sim.ScenarioError:
-            raise
+            pass  # it is no rate, which the scenario says of it where it stands
         except ValueError as error:
             sentence = f"no batch takes a {pattern['operation']}, and {error}: batch = 1"
             raise ValueError(f"{pattern['name']}: {sentence}") from error

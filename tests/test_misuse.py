@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import models
+import sim
 from models import designs, workloads
+from models.workloads import Workload
 
 LONG = "x" * 3000
 
@@ -66,3 +69,61 @@ def test_all_else_is_refused_with_the_range_in_a_line(wrong: Any) -> None:
         assert len(text) < 130
     assert len(message_of(designs.sparse, full=LONG)) < 130
     assert len(message_of(designs.sparse().access, LONG)) < 130
+
+
+# What a scenario is made of.
+
+
+def test_capacities_may_be_swept_with_numpy() -> None:
+    design, sale = designs.good_sharded_gsi(), workloads.flash_sale()
+    for units in np.arange(500, 1001, 500):
+        swept = models.scenario(design, sale, mode="provisioned", read_capacity=units, write_capacity=units)
+        plain = models.scenario(design, sale, mode="provisioned", read_capacity=int(units), write_capacity=int(units))
+        assert swept == plain
+        assert sim.dump(swept) == sim.dump(plain)
+    # What has grown with the table's peak is found whatever the number's library.
+    for peak in (np.int64(10_000), np.float32(10_000), Fraction(10_000)):
+        grown = models.scenario(design, sale, mode=np.str_("on-demand"), previous_peak_write=peak)
+        assert grown == models.scenario(design, sale, mode="on-demand", previous_peak_write=10_000)
+        assert grown.table.gsi[0].warm_write == 20_000
+        assert design.grown(mode="on-demand", previous_peak_write=peak) == {"by-status": {"warm_write": 20_000}}
+        keys = design.table_keys(mode="on-demand", previous_peak_write=peak)
+        assert type(keys["previous_peak_write"]) in (int, float)
+        assert keys["gsi"][0]["warm_write"] == 20_000
+
+
+def test_settings_fields_and_rates_may_be_numpys() -> None:
+    rates = np.array([[0, 5], [30, 6]])
+    steps = models.workloads.Need(name="n", role="write", keys={"rate": rates}, batch=np.int64(2))  # type: ignore[arg-type]
+    weights = {"a": np.float64(0.25), "b": np.float64(0.75)}
+    ours = Workload(
+        name="ours",
+        says="Ours.",
+        duration="1m",
+        needs=[steps],
+        fields={"status": {"kind": "choice", "weights": weights}},
+        fields_say={"status": "A quarter is a."},
+        settings={"seed": np.int64(4)},
+    )
+    made = models.scenario(designs.bad_status(), ours, settings={"tick": np.float64(0.5)})
+    assert (made.seed, made.tick, made.traffic[0].batch) == (4, 0.5, 2)
+    assert "A quarter is a." in made.description
+    counted = models.scenario(designs.bad_viral(), ours).traffic[0].rate  # two updates for a batch of two
+    assert [rate for _, rate in counted.steps] == [10, 12]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "peak", ["5", [1], np.array([1, 2]), np.array([]), True, 10**400, float("inf"), {}, LONG], ids=str
+)
+def test_a_peak_that_is_none_is_refused_where_it_stands(peak: Any) -> None:
+    for design in (designs.good_sharded_gsi(), designs.good_user()):
+        text = message_of(
+            models.scenario,
+            design,
+            workloads.flash_sale(),
+            mode="on-demand",
+            previous_peak_write=peak,
+            kind=sim.ScenarioError,
+        )
+        assert "table.previous_peak_write: must be a number from 0 to 1e9" in text
+        assert "warm_write" not in text

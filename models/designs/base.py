@@ -11,7 +11,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from models.values import shown
+from models.values import plain, shown
 
 Role: TypeAlias = Literal["write", "read", "list", "change"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -118,25 +118,31 @@ class Design:
         """
         for key in _OF_THE_DESIGN:
             if key in capacity:
-                raise ValueError(f"{key} = {capacity[key]!r}: is the design's: dataclasses.replace(design, {key}=…)")
-        keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
+                raise ValueError(
+                    f"{key} = {shown(plain(capacity[key]))}: is the design's: dataclasses.replace(design, {key}=…)"
+                )
+        capacity = plain(capacity)
+        keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **plain(self.table), **capacity}
         own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}
         grown = self.grown(**capacity)
-        keys["gsi"] = [{**own, **grown.get(index["name"], {}), **index} for index in self.gsi]
-        keys["lsi"] = [dict(index) for index in self.lsi]
-        return {key: value for key, value in keys.items() if value not in (None, [])}
+        if self.gsi:
+            keys["gsi"] = [{**own, **grown.get(index["name"], {}), **plain(index)} for index in self.gsi]
+        if self.lsi:
+            keys["lsi"] = plain(self.lsi)
+        return {key: value for key, value in keys.items() if value is not None}
 
     def grown(self, **capacity: Any) -> dict[str, dict[str, float]]:
         """Warm throughput, by index, that nobody states: the room for twice the peak that its table has been through on demand.
 
         An index has no previous peak in the format. What is stated of an index, by the design or for the table, stays as it is.
         """
-        keys = {**self.table, **capacity}
+        keys = plain({**self.table, **capacity})
         peaks = {dimension: keys.get(f"previous_peak_{dimension}") for dimension in ROOM_AT_START}
         rooms = {
             f"warm_{dimension}": HEADROOM * peak
             for dimension, peak in peaks.items()
-            if keys.get("mode") == "on-demand" and isinstance(peak, int | float)
+            # A peak that is none is refused where it stands, and nothing is made of it.
+            if keys.get("mode") == "on-demand" and isinstance(peak, int | float) and peak <= RATE_MAX_PER_S
         }
         more = {key: room for key, room in rooms.items() if room > ROOM_AT_START[key.removeprefix("warm_")]}
         of_each = {
@@ -155,6 +161,7 @@ class Design:
 # Limits that AWS publishes, as the simulator has them: units per second of a new on-demand index (F-OD-1), and × a previous peak (F-OD-2).
 ROOM_AT_START: Mapping[str, float] = MappingProxyType({"read": 12_000, "write": 4_000})
 HEADROOM = 2
+RATE_MAX_PER_S = 1e9  # that the scenario format takes
 
 _OF_THE_DESIGN = ("pk", "sk", "gsi", "lsi")
 _OF_INDEXES = ("read_capacity", "write_capacity", "max_read", "max_write", "warm_read", "warm_write", "burst_at_start")
