@@ -7,15 +7,17 @@ from types import MappingProxyType
 from typing import Any
 
 import sim
+from models.arguments import a_design, a_workload, labelled
 from models.designs.base import FIELDS, Design, names_in
+from models.parameters import a_number
 from models.patterns import patterns_of
 from models.values import plain, shown
 from models.workloads.base import Workload
 
 
 def scenario(
-    design: Design,
-    workload: Workload,
+    design: Design | str,
+    workload: Workload | str,
     *,
     title: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -28,6 +30,8 @@ def scenario(
 
     Parameters
     ----------
+    design, workload : as functions of `models.designs` and `models.workloads` make them; or their names, "good-user" and "flash-sale", which
+        stand for them with their default parameters.
     title : None: both names, the design's with its variant.
     settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
         go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
@@ -40,8 +44,11 @@ def scenario(
     ValueError
         Some of what is warm is stated, and so bought, and some has grown with a previous peak: a bill has both or none.
         A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
-        `lsi`.
+        `lsi`. Or no design or workload has a name that is given.
+    TypeError
+        Design or workload is none: they are exchanged, or are functions that nobody called.
     """
+    design, workload = a_design("design", design), a_workload("workload", workload)
     capacity = plain(capacity or dict(workload.capacity))
     table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
@@ -64,8 +71,8 @@ def scenario(
 
 
 def compare(
-    designs: Iterable[Design] | Mapping[str, Design],
-    workload: Workload,
+    designs: Iterable[Design | str] | Mapping[str, Design | str],
+    workload: Workload | str,
     *,
     max_throttled: float = 0.01,
     settings: Mapping[str, Any] | None = None,
@@ -77,28 +84,24 @@ def compare(
 
     Parameters
     ----------
-    designs : designs, which are called by their titles; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
+    designs : designs or names, which are called by their titles; or by labels of your own, ``{"10 shards": shard_hash(shards=10), …}``.
+    max_throttled : share of attempts throttled, and of requests failed, up to which a design may be called the cheapest; from 0 to 1.
 
     Raises
     ------
     ValueError
-        There are no designs, or two of the same title: give labels.
+        There are no designs, or two of the same title: give labels, which are texts and not empty. Or ``max_throttled`` is no share.
+    TypeError
+        The first argument is one design rather than several, or no design at all.
     """
-    labelled = dict(designs) if isinstance(designs, Mapping) else _by_title(list(designs))
+    by_label, workload = labelled(designs), a_workload("workload", workload)
+    share = a_number("max_throttled", max_throttled, 0, 1)
     scenarios = {
         label: scenario(design, workload, title=label, settings=settings, **capacity)
-        for label, design in labelled.items()
+        for label, design in by_label.items()
     }
     results = {label: sim.run(one) for label, one in scenarios.items()}
-    return sim.compare(results, max_throttled=max_throttled)
-
-
-def _by_title(designs: list[Design]) -> dict[str, Design]:
-    titles = [design.title for design in designs]
-    twice = sorted({title for title in titles if titles.count(title) > 1})
-    if twice:
-        raise ValueError(f"two designs are called {twice[0]}: give labels, {{label: design, ...}}")
-    return dict(zip(titles, designs, strict=True))
+    return sim.compare(results, max_throttled=share)
 
 
 def _description(design: Design, workload: Workload, fields: Mapping[str, Any]) -> str:

@@ -127,3 +127,83 @@ def test_a_peak_that_is_none_is_refused_where_it_stands(peak: Any) -> None:
         )
         assert "table.previous_peak_write: must be a number from 0 to 1e9" in text
         assert "warm_write" not in text
+
+
+# Which design, which workload.
+
+USER, SALE = designs.good_user(), workloads.flash_sale()
+
+
+def test_a_design_and_a_workload_may_be_named() -> None:
+    assert models.scenario("bad-date", "order-dates") == models.scenario(designs.bad_date(), workloads.order_dates())
+    short: dict[str, Any] = {"settings": {"duration": "10s"}}
+    named = models.compare(["bad-date", designs.good_user(), np.str_("sparse")], "order-dates", **short)
+    assert [one.label for one in named.variants] == ["bad-date", "good-user", "sparse"]
+    labels = models.compare({"a day": "bad-date"}, "order-dates", max_throttled=np.float32(0.5), **short)
+    assert [one.label for one in labels.variants] == ["a day"]
+    assert labels.max_throttled == 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "says"),
+    [
+        ((SALE, USER), TypeError, "design is the workload flash-sale: a design comes first, the workload after it"),
+        (("flash-sale", "good-user"), TypeError, "design = 'flash-sale': is a workload: a design comes first, the workload"),
+        ((USER, USER), TypeError, "workload is the design good-user: a design comes first, the workload after it"),
+        ((designs.good_user, SALE), TypeError, "design: designs.good_user is a function: call it, designs.good_user()"),
+        ((USER, workloads.flash_sale), TypeError, "workload: workloads.flash_sale is a function: call it, workloads.fla"),
+        ((workloads.flash_sale, USER), TypeError, "call it, workloads.flash_sale(); and a design comes first"),
+        ((lambda: USER, SALE), TypeError, "it is a function: if it makes a design, call it"),
+        ((designs.Design, SALE), TypeError, "design = <type Design>: must be a design, such as designs.good_user(), or the"),
+        ((None, SALE), TypeError, "design = None: must be a design, such as designs.good_user(), or the name of one, 'good-u"),
+        ((USER, 5), TypeError, "workload = 5: must be a workload, such as workloads.flash_sale(), or the name of one, 'flash-"),
+        (([USER], SALE), TypeError, "several designs are put side by side by models.compare([…], workload)"),
+        ((designs, SALE), TypeError, "must be a design, such as"),
+        (("god_user", SALE), ValueError, "design = 'god_user': no design has this name — did you mean 'good-user'? There are"),
+        ((USER, "FLASH-SALES"), ValueError, "no workload has this name — did you mean 'flash-sale'? There are: flash-sale, v"),
+        ((USER, ""), ValueError, "workload = '': no workload has this name — There are: flash-sale, viral-post"),
+        ((LONG, SALE), ValueError, "no design has this name — There are: bad-status, bad-date"),
+    ],
+)  # fmt: skip
+def test_a_slip_with_design_or_workload_is_told_for_what_it_is(
+    arguments: tuple[Any, Any], kind: type[Exception], says: str
+) -> None:
+    assert says in message_of(models.scenario, *arguments, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "says"),
+    [
+        ((USER, SALE), TypeError, "designs is the design good-user alone: give a list, [designs.good_user(), …], of one"),
+        (("good-user", SALE), TypeError, "designs is 'good-user' alone: give a list"),
+        ((designs.good_user, SALE), TypeError, "designs is <function good_user> alone: give a list"),
+        ((SALE, [USER]), TypeError, "designs is the workload flash-sale: a list of designs comes first, the workload after"),
+        ((5, SALE), TypeError, "designs = 5: must be a list of designs, [designs.good_user(), …], or a mapping of labels"),
+        ((None, SALE), TypeError, "designs = None: must be a list of designs"),
+        (([USER, 5], SALE), TypeError, "designs[1] = 5: must be a design"),
+        (([designs.good_user], SALE), TypeError, "designs[0]: designs.good_user is a function: call it"),
+        ((designs.DESIGNS, SALE), TypeError, "designs['bad-status']: designs.bad_status is a function: call it"),
+        ((["good-user", "bad-dat"], SALE), ValueError, "designs[1] = 'bad-dat': no design has this name — did you mean 'bad-d"),
+        (([USER], USER), TypeError, "workload is the design good-user"),
+        (([USER], "flash sale"), ValueError, "did you mean 'flash-sale'?"),
+        (([USER], None), TypeError, "workload = None: must be a workload"),
+        (([USER], [SALE]), TypeError, "must be a workload, such as workloads.flash_sale(), or the name of one, 'flash-sale'"),
+        (([], SALE), ValueError, "designs: there are none; give at least one"),
+        (({}, SALE), ValueError, "designs: there are none; give at least one"),
+        (({None: USER}, SALE), ValueError, "designs: labels must be texts that are not empty; None is none"),
+        (({5: USER}, SALE), ValueError, "labels must be texts that are not empty; 5 is none"),
+        (({"": USER}, SALE), ValueError, "labels must be texts that are not empty; '' is none"),
+        (({" ": USER}, SALE), ValueError, "labels must be texts that are not empty; ' ' is none"),
+    ],
+)  # fmt: skip
+def test_a_slip_with_what_is_compared_is_told_before_anything_runs(
+    arguments: tuple[Any, Any], kind: type[Exception], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(sim, "run")
+    assert says in message_of(models.compare, *arguments, kind=kind)
+
+
+@pytest.mark.parametrize("share", ["x", 5, None, -0.1, float("nan")])
+def test_a_share_that_is_none_is_told_before_anything_runs(share: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sim, "run")
+    assert message_of(models.compare, [USER], SALE, max_throttled=share).endswith("must be a number from 0 to 1")
