@@ -9,9 +9,9 @@ from typing import Any
 import sim
 from models.arguments import a_design, a_workload, labelled
 from models.designs.base import FIELDS, Design, names_in
-from models.parameters import a_number
+from models.parameters import a_mapping, a_number
 from models.patterns import patterns_of
-from models.values import plain, shown
+from models.values import plain
 from models.workloads.base import Workload
 
 
@@ -30,8 +30,8 @@ def scenario(
 
     Parameters
     ----------
-    design, workload : as functions of `models.designs` and `models.workloads` make them; or their names, "good-user" and "flash-sale", which
-        stand for them with their default parameters.
+    design, workload : as functions of `models.designs` and `models.workloads` make them; or their names, "good-user" and "flash-sale",
+        which stand for them with their default parameters.
     title : None: both names, the design's with its variant.
     settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
         go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
@@ -52,7 +52,8 @@ def scenario(
     capacity = plain(capacity or dict(workload.capacity))
     table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
-    given, own_fields = _settings(plain(workload.settings), plain(settings or {}))
+    own = {} if settings is None else a_mapping("settings", plain(settings), "{'seed': 3, …}")
+    given, own_fields = _settings(plain(workload.settings), own)
     fields = _fields({**FIELDS, **plain(design.fields), **plain(workload.fields)}, own_fields, table, traffic)
     if cost := _cost(design, given, capacity):
         given["cost"] = cost
@@ -131,10 +132,7 @@ def _settings(of_workload: Mapping[str, Any], settings: Mapping[str, Any]) -> tu
             raise ValueError(f"settings: {key} is none of them: {cure}")
     fields: dict[str, Any] = {}
     for own in (of_workload, settings):
-        some = own.get("fields", {})
-        if not isinstance(some, Mapping):
-            raise ValueError(f"settings: fields = {shown(some)}: must be a mapping, {{name: field}}")
-        fields.update(some)
+        fields.update(a_mapping("settings: fields", own.get("fields", {}), "{name: field}"))
     given.pop("fields", None)
     return given, fields
 
@@ -157,15 +155,21 @@ def _cost(design: Design, given: Mapping[str, Any], capacity: Mapping[str, Any])
 def _fields(
     known: Mapping[str, Any], own: Mapping[str, Any], table: Mapping[str, Any], traffic: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields that the keys draw from, and the user's own, used or not: of one that is not used the scenario's notes tell."""
+    """The fields that the keys draw from, and the user's own, used or not: of one that is not used the scenario's notes tell.
+
+    What has not the form of keys is passed over here, for the scenario refuses it where it stands.
+    """
     known = {**known, **own}
-    wanted = names_in(table["pk"]) | names_in(table.get("sk")) | set(own)
+    wanted = names_in(table.get("pk")) | names_in(table.get("sk")) | set(own)
     for index in (*table.get("gsi", ()), *table.get("lsi", ())):
         wanted |= names_in(index.get("pk")) | names_in(index.get("sk"))
     for pattern in traffic:
-        for keys in (pattern, *pattern.get("actions", ())):
-            wanted |= names_in(keys.get("pk")) | names_in(keys.get("sk"))
-        wanted |= set(pattern.get("where", ())) | ({pattern["scatter"]} if "scatter" in pattern else set())
+        actions, where, scatter = (pattern.get(key) for key in ("actions", "where", "scatter"))
+        for keys in (pattern, *(actions if isinstance(actions, list | tuple) else ())):
+            if isinstance(keys, Mapping):
+                wanted |= names_in(keys.get("pk")) | names_in(keys.get("sk"))
+        wanted |= set(where) if isinstance(where, Mapping) else set()
+        wanted |= {scatter} if isinstance(scatter, str) else set()
     found = [known[name] for name in wanted if name in known]
     wanted |= {str(one["of"]) for one in found if isinstance(one, Mapping) and "of" in one}
     return {name: known[name] for name in sorted(wanted) if name in known}

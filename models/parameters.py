@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.values import plain, shown
@@ -43,6 +44,30 @@ def a_switch(name: str, value: Any) -> bool:
     if not isinstance(given, bool):
         raise ValueError(f"{name} = {shown(given)}: must be True or False")
     return given
+
+
+def a_text(name: str, value: Any) -> str:
+    """A text. Errors are those of `a_number`."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} = {shown(plain(value))}: must be a text")
+    return value
+
+
+def a_mapping(name: str, value: Any, example: str = "{key: value}") -> Mapping[str, Any]:
+    """A mapping with texts as keys. Errors are those of `a_number`."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} = {shown(plain(value))}: must be a mapping, {example}")
+    for key in value:
+        if not isinstance(key, str):
+            raise ValueError(f"{name}: its keys must be texts; {shown(key)} is none")
+    return value
+
+
+def a_list(name: str, value: Any, example: str = "[…]") -> Sequence[Any]:
+    """A list or another sequence that is no text. Errors are those of `a_number`."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise ValueError(f"{name} = {shown(plain(value))}: must be a list, {example}")
+    return value
 
 
 def _number(value: Any) -> int | float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -95,7 +96,13 @@ def _batched(pattern: dict[str, Any], batch: int) -> dict[str, Any]:
             sentence = f"no batch takes a {pattern['operation']}, and {error}: batch = 1"
             raise ValueError(f"{pattern['name']}: {sentence}") from error
     if "count" in pattern:
-        many["count"] = batch * pattern["count"]
-    if "follows" in pattern:
-        many["follows"] = {**pattern["follows"], "per": batch * pattern["follows"]["per"]}
+        many["count"] = _times(pattern["count"], batch)
+    if isinstance(pattern.get("follows"), Mapping):
+        many["follows"] = {**pattern["follows"], "per": _times(pattern["follows"].get("per", 1), batch)}
     return {**pattern, **many}
+
+
+def _times(value: Any, factor: int) -> Any:
+    """A number so many times; what is none stays, and the scenario says so of it where it stands."""
+    given = plain(value)
+    return factor * given if isinstance(given, int | float) else given

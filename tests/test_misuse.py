@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -207,3 +208,113 @@ def test_a_slip_with_what_is_compared_is_told_before_anything_runs(
 def test_a_share_that_is_none_is_told_before_anything_runs(share: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(sim, "run")
     assert message_of(models.compare, [USER], SALE, max_throttled=share).endswith("must be a number from 0 to 1")
+
+
+# What a scenario is made of, in other shapes.
+
+
+@pytest.mark.parametrize(
+    "settings", ["x", "", 5, 0, False, [], [1], np.array([1]), {5: 1}, {"fields": {5: 1}}, {"fields": None}], ids=repr
+)
+def test_settings_are_a_mapping(settings: Any) -> None:
+    for design in (USER, designs.good_sharded_gsi()):
+        text = message_of(models.scenario, design, SALE, settings=settings)
+        assert text.startswith("settings")
+        assert "must be a mapping, {" in text or "keys must be texts; 5 is none" in text
+
+
+@pytest.mark.parametrize("cost", [None, [1], "x", np.array([1, 2]), 0], ids=repr)
+def test_a_bill_that_is_none_is_refused_where_it_stands(cost: Any) -> None:
+    for design in (USER, designs.good_sharded_gsi()):
+        text = message_of(models.scenario, design, SALE, settings={"cost": cost}, kind=sim.ScenarioError)
+        assert "cost: must be a table" in text
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"pk": "{"}, "table.pk: has an opening brace { that is never closed"),
+        ({"pk": "a}"}, "table.pk: has a closing brace }"),
+        ({"pk": None}, "table.pk: is required and missing"),
+        ({"sk": 5}, "table.sk: must be a text"),
+        ({"gsi": [{"name": "i", "pk": 5}]}, "table.gsi[0].pk: must be a text"),
+        ({"gsi": [{"name": "i", "pk": "{"}]}, "table.gsi[0].pk: has an opening brace"),
+        ({"gsi": 5}, "gsi = 5: must be a list, [{'name': …, …}, …]"),
+        ({"gsi": None}, "gsi = None: must be a list"),
+        ({"gsi": {"name": "i"}}, "gsi = {'name': 'i'}: must be a list"),
+        ({"lsi": "by-date"}, "lsi = 'by-date': must be a list"),
+        ({"lsi": [5]}, "lsi[0] = 5: must be a mapping, {'name': …, …}"),
+        ({"gsi": [{"pk": "A"}]}, "gsi[0].name = None: must be a text"),
+        ({"fields": 5}, "fields = 5: must be a mapping, {name: field}"),
+        ({"fields": {5: {}}}, "fields: its keys must be texts; 5 is none"),
+        ({"table": None}, "table = None: must be a mapping"),
+        ({"name": 5}, "name = 5: must be a text"),
+        ({"says": None}, "says = None: must be a text"),
+        ({"fields_say": {"user": 5}}, "fields_say: a sentence = 5: must be a text"),
+        ({"accesses": 5}, "accesses = 5: must be a mapping, {role: [pattern, …]}"),
+        ({"accesses": {"wrte": []}}, "role = 'wrte': must be 'write' or 'read'"),
+        ({"accesses": {"write": {"operation": "PutItem"}}}, "accesses.write = {'operation': 'PutItem'}: must be a list"),
+        ({"accesses": {"write": [{}]}}, "accesses.write[0].operation = None: must be a text"),
+        ({"accesses": {"write": [{"operation": "PutItem"}] * 2}}, "accesses.write[1].called = None: must be a text"),
+        ({"accesses": {"list": [{"operation": "Query", "scatter": []}]}}, "traffic[2].scatter: must be a text"),
+        ({"accesses": {"list": [{"operation": "Query", "where": 5}]}}, "traffic[2].where: must be a table of fields"),
+        ({"accesses": {"write": [{"operation": "TransactWriteItems", "actions": 5}]}}, "traffic[0].actions: must be a list"),
+        ({"accesses": {"write": [{"operation": "TransactWriteItems", "actions": [5]}]}}, "traffic[0].actions[0]: must be a t"),
+        ({"item_bytes": "x"}, "traffic[0].item_bytes: must be a whole number"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_design_of_another_shape_is_refused_where_it_is_wrong(parts: dict[str, Any], says: str) -> None:
+    assert says in message_of(lambda: models.scenario(replace(USER, **parts), SALE))
+
+
+NEED = workloads.Need(name="n", role="change", keys={"rate": 1})
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"needs": 5}, "needs = 5: must be a list, [Need(…), …]"),
+        ({"needs": NEED}, "must be a list, [Need(…), …]"),
+        ({"needs": [{"name": "n"}]}, "needs[0] = {'name': 'n'}: must be a Need(…)"),
+        ({"needs": []}, "traffic: no [[traffic]]"),
+        ({"fields": 5}, "fields = 5: must be a mapping"),
+        ({"capacity": None}, "capacity = None: must be a mapping, {'mode': …, …}"),
+        ({"capacity": {5: 1}}, "capacity: its keys must be texts; 5 is none"),
+        ({"settings": [1]}, "settings = [1]: must be a mapping"),
+        ({"name": None}, "name = None: must be a text"),
+        ({"says": 5}, "says = 5: must be a text"),
+        ({"fields_say": 5}, "fields_say = 5: must be a mapping"),
+        ({"duration": None}, "duration: must be a time"),
+    ],
+    ids=repr,
+)
+def test_a_workload_of_another_shape_is_refused_where_it_is_wrong(parts: dict[str, Any], says: str) -> None:
+    ours = Workload(name="ours", says="Ours.", duration="1m", needs=[NEED])
+    assert says in message_of(lambda: models.scenario(USER, replace(ours, **parts)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"name": 5}, "name = 5: must be a text"),
+        ({"role": "wrte"}, "role = 'wrte': must be 'write' or 'read' or 'list' or 'change'"),
+        ({"role": [1]}, "role = [1]: must be 'write'"),
+        ({"keys": 5}, "keys = 5: must be a mapping, {'rate': …, …}"),
+        ({"keys": {5: 1}}, "keys: its keys must be texts; 5 is none"),
+        ({"batch": 0}, "batch = 0: must be a whole number from 1 to 1,000,000"),
+        ({"batch": "x"}, "batch = 'x': must be a whole number"),
+        ({"batch": 2, "keys": {"rate": "x"}}, 'traffic[0].rate: must be a number from 0 to 1e9 requests per second [pattern "n"]'),
+        ({"batch": 2, "keys": {"rate": 1, "count": "x"}}, 'count: must be a whole number from 1 to 1e15 [pattern "n"] (given: "x")'),
+        ({"batch": 2, "keys": {"follows": 5}}, "traffic[0].follows: must be a table"),
+        ({"batch": 2, "keys": {"follows": {"traffic": "m"}}}, "traffic[0].follows"),
+        ({"batch": 2, "keys": {"follows": {"traffic": "n", "per": "x"}}}, "traffic[0].follows.per: must be a number"),
+        ({"role": None}, "traffic[0].operation: is required and missing"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_need_of_another_shape_is_refused_where_it_is_wrong(parts: dict[str, Any], says: str) -> None:
+    def made() -> sim.Scenario:
+        return models.scenario(USER, Workload(name="ours", says="Ours.", duration="1m", needs=[replace(NEED, **parts)]))
+
+    assert says in message_of(made)

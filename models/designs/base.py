@@ -11,6 +11,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from models.parameters import a_list, a_mapping, a_text
 from models.values import plain, shown
 
 Role: TypeAlias = Literal["write", "read", "list", "change"]
@@ -67,6 +68,11 @@ class Design:
         first is the request itself; each further one follows it, once for each unless its ``per`` says otherwise, and has a word of its
         own, ``called``, by which results tell it apart.
     item_bytes : size of an item, where the workload does not say.
+
+    Raises
+    ------
+    ValueError
+        A part has another shape than this: it is no text, mapping or list. What stands in them is checked when they become a scenario.
     """
 
     name: str
@@ -82,6 +88,25 @@ class Design:
     table: Keys = field(default_factory=dict)
     accesses: Mapping[Role, Sequence[Keys]] = field(default_factory=dict)
     item_bytes: int = 1024
+
+    def __post_init__(self) -> None:
+        for name in ("name", "shows", "says", "variant"):
+            a_text(name, getattr(self, name))
+        for sentence in a_mapping("fields_say", self.fields_say, "{field: sentence}").values():
+            a_text("fields_say: a sentence", sentence)
+        a_mapping("fields", self.fields, "{name: field}")
+        a_mapping("table", self.table)
+        for family in ("gsi", "lsi"):
+            for number, index in enumerate(a_list(family, getattr(self, family), "[{'name': …, …}, …]")):
+                place = f"{family}[{number}]"
+                a_text(f"{place}.name", a_mapping(place, index, "{'name': …, …}").get("name"))
+        for role, accesses in a_mapping("accesses", self.accesses, "{role: [pattern, …]}").items():
+            refuse_other_roles(role)
+            for number, access in enumerate(a_list(f"accesses.{role}", accesses, "[{'operation': …, …}, …]")):
+                place = f"accesses.{role}[{number}]"
+                a_text(f"{place}.operation", a_mapping(place, access, "{'operation': …, …}").get("operation"))
+                if number:
+                    a_text(f"{place}.called", access.get("called"))
 
     @property
     def title(self) -> str:
@@ -101,8 +126,7 @@ class Design:
         ValueError
             There is no such role.
         """
-        if role not in ROLES:
-            raise ValueError(f"role = {shown(role)}: must be {' or '.join(map(repr, ROLES))}")
+        refuse_other_roles(role)
         return self.accesses.get(role) or (_PLAIN[role],)
 
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
@@ -177,9 +201,18 @@ _PLAIN: Mapping[Role, Keys] = MappingProxyType(
 )
 
 
-def names_in(template: str | None) -> set[str]:
-    """Fields that a template draws from."""
-    return set() if template is None else {name for _, name, _, _ in Formatter().parse(template) if name}
+def refuse_other_roles(role: object) -> None:
+    """Raise a ValueError where this is none of `ROLES`."""
+    if role not in ROLES:
+        raise ValueError(f"role = {shown(role)}: must be {' or '.join(map(repr, ROLES))}")
+
+
+def names_in(template: Any) -> set[str]:
+    """Fields that a template draws from; none of what is no template, which the scenario refuses where it stands."""
+    try:
+        return {name for _, name, _, _ in Formatter().parse(template) if name}
+    except (TypeError, ValueError):
+        return set()
 
 
 def one_of_many(name: str, share: float, count: int) -> Keys:
