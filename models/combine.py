@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import sim
 from models.arguments import a_design, a_workload, labelled
+from models.capacity import MADE, capacity_of
 from models.designs.base import FIELDS, Design, names_in
 from models.parameters import a_mapping, a_number
 from models.patterns import patterns_of
@@ -35,7 +35,9 @@ def scenario(
     title : None: both names, the design's with its variant.
     settings : further keys at the top of the scenario, such as ``{"seed": 3, "level": "request"}``, over the workload's own. Its ``fields``
         go over those of workload and design, one by one: ``{"fields": {"user": {"kind": "uniform", "count": 500}}}``.
-    capacity : mode and capacity of the table instead of the workload's own: ``mode="provisioned", write_capacity=2000, read_capacity=500``.
+    capacity : keys of the table in the scenario format. With a mode, mode and capacity instead of the workload's own:
+        ``mode="provisioned", write_capacity=2000, read_capacity=500``. Without one they go over the workload's own, one by one:
+        ``partitions=5, table_class="standard-ia"``; None takes one away.
 
     Raises
     ------
@@ -43,13 +45,14 @@ def scenario(
         The two do not make a scenario together, or a setting is none.
     ValueError
         Some of what is warm is stated, and so bought, and some has grown with a previous peak: a bill has both or none.
-        A setting is ``table`` or ``traffic``, which design and workload make, or a capacity is a key of the design: `pk`, `sk`, `gsi`,
-        `lsi`. Or no design or workload has a name that is given.
+        A setting is ``table`` or ``traffic``, which design and workload make, or a key of the table. A capacity is a key of the design
+        (`pk`, `sk`, `gsi`, `lsi`), no key of a table, or one of the other mode than the workload's while no mode is given.
+        No design or workload has a name that is given.
     TypeError
         Design or workload is none: they are exchanged, or are functions that nobody called.
     """
     design, workload = a_design("design", design), a_workload("workload", workload)
-    capacity = plain(capacity or dict(workload.capacity))
+    capacity = capacity_of(design, workload, capacity)
     table = design.table_keys(**capacity)
     traffic = [pattern for need in workload.needs for pattern in patterns_of(design, need)]
     own = {} if settings is None else a_mapping("settings", plain(settings), "{'seed': 3, …}")
@@ -68,7 +71,7 @@ def scenario(
         "table": table,
         "traffic": traffic,
     }
-    return sim.from_dict(plain(document))
+    return sim.from_dict(plain(document), f"{design.title} under {workload.name}")
 
 
 def compare(
@@ -114,22 +117,15 @@ def _description(design: Design, workload: Workload, fields: Mapping[str, Any]) 
     return " ".join(dict.fromkeys(filter(None, sentences)))
 
 
-# What a setting cannot be, for design and workload make it; and how it is changed instead.
-_MADE = MappingProxyType(
-    {
-        "table": "give mode and capacity as arguments (mode='provisioned', write_capacity=2000, …); all else is the design's: "
-        "dataclasses.replace(design, table={…})",
-        "traffic": "it is what the workload's needs become under the design: dataclasses.replace(workload, needs=[…])",
-    }
-)
-
-
 def _settings(of_workload: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """Keys at the top of the scenario, those of the user over the workload's; and the fields among them."""
     given = {**of_workload, **settings}
-    for key, cure in _MADE.items():
+    for key, cure in MADE.items():
         if key in given:
             raise ValueError(f"settings: {key} is none of them: {cure}")
+    for key in given:
+        if key in sim.Table.model_fields and key not in sim.Scenario.model_fields:
+            raise ValueError(f"settings: {key} is none of them, but a key of the table: {MADE['table']}")
     fields: dict[str, Any] = {}
     for own in (of_workload, settings):
         fields.update(a_mapping("settings: fields", own.get("fields", {}), "{name: field}"))

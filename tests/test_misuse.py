@@ -318,3 +318,81 @@ def test_a_need_of_another_shape_is_refused_where_it_is_wrong(parts: dict[str, A
         return models.scenario(USER, Workload(name="ours", says="Ours.", duration="1m", needs=[replace(NEED, **parts)]))
 
     assert says in message_of(made)
+
+
+# Capacity.
+
+
+@pytest.mark.parametrize(
+    "capacity",
+    [
+        {"partitions": 5},
+        {"table_class": "standard-ia"},
+        {"streams": True, "replicas": 1},
+        {"max_write": 100},
+        {"previous_peak_write": 200},
+        {"previous_peak_write": None, "previous_peak_read": None},
+        {"mode": None, "burst_at_start": 0.5},
+    ],
+    ids=str,
+)
+def test_without_a_mode_what_is_given_goes_over_the_workloads_own(capacity: dict[str, Any]) -> None:
+    table = models.scenario(USER, SALE, **capacity).table
+    said = SALE.capacity | {key: value for key, value in capacity.items() if key != "mode"}
+    assert {key: getattr(table, key) for key in said} == said
+
+
+def test_with_a_mode_it_stands_instead_of_the_workloads_own() -> None:
+    table = models.scenario(USER, SALE, mode="on-demand", partitions=5).table
+    assert (table.previous_peak_write, table.partitions) == (None, 5)
+    ours = replace(SALE, capacity={"mode": "provisioned", "read_capacity": 50, "write_capacity": 70})
+    changed = models.scenario(designs.sparse(), ours, write_capacity=np.int64(90)).table
+    assert (changed.read_capacity, changed.write_capacity, changed.gsi[0].write_capacity) == (50, 90, 90)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "says"),
+    [
+        ({"write_capacity": 5}, "write_capacity = 5: is of a table with mode='provisioned', and that of flash-sale has 'on-demand': "
+         "give the mode, and all of its capacity: mode='provisioned', read_capacity=…, write_capacity=…"),
+        ({"partitions": 5, "autoscaling": {}}, "autoscaling = {}: is of a table with mode='provisioned'"),
+        ({"seed": 5}, "seed = 5: is no capacity, but a key at the top of the scenario: settings={'seed': 5}"),
+        ({"mode": "on-demand", "level": "request"}, "settings={'level': 'request'}"),
+        ({"duration": "5m"}, "settings={'duration': '5m'}"),
+        ({"fields": {}}, "settings={'fields': {}}"),
+        ({"traffic": []}, "traffic = []: is no capacity: it is what the workload's needs become"),
+        ({"table": {}}, "table = {}: is no capacity: give mode and capacity as arguments"),
+        ({"users": 5}, "users = 5: is no capacity, but a parameter: designs.good_user(users=5)"),
+        ({"peak_per_s": 9}, "peak_per_s = 9: is no capacity, but a parameter: workloads.flash_sale(peak_per_s=9)"),
+        ({"pk": LONG}, "is the design's: dataclasses.replace(design, pk=…)"),
+        ({"seed": LONG}, "seed = 'xxx"),
+        ({"write_capcity": 5}, "good-user under flash-sale: table.write_capcity: unknown key (given: 5) — did you mean 'write_capacity'?"),
+        ({"mode": "on_demand"}, "good-user under flash-sale: table.mode: must be one of 'provisioned', 'on-demand'"),
+        ({"mode": "provisioned", "write_capacity": 5}, "good-user under flash-sale: table.read_capacity: is required"),
+    ],
+    ids=lambda value: str(value)[:40],
+)  # fmt: skip
+def test_a_capacity_that_is_none_is_told_where_it_belongs(capacity: dict[str, Any], says: str) -> None:
+    text = message_of(models.scenario, USER, SALE, **capacity)
+    assert says in text
+    assert "mode: is required" not in text
+    assert LONG[:100] not in text
+
+
+@pytest.mark.parametrize("key", ["mode", "write_capacity", "partitions", "pk", "gsi"])
+def test_a_key_of_the_table_is_no_setting(key: str) -> None:
+    text = message_of(models.scenario, USER, SALE, settings={key: 5})
+    assert text.startswith(
+        f"settings: {key} is none of them, but a key of the table: give mode and capacity as arguments ("
+    )
+
+
+def test_a_provisioned_workload_has_no_previous_peak() -> None:
+    ours = replace(SALE, capacity={"mode": "provisioned", "read_capacity": 50, "write_capacity": 70})
+    text = message_of(models.scenario, USER, ours, max_write=9)
+    assert "with mode='on-demand', and that of flash-sale has 'provisioned'" in text
+
+
+def test_an_error_names_the_variant_and_the_workload() -> None:
+    text = message_of(models.compare, {"mine": designs.sparse(full=True)}, SALE, settings={"sed": 3})
+    assert text.startswith("sparse (full) under flash-sale: sed: unknown key")
