@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import sim
 from models.designs.base import Design, Keys
+from models.values import plain
 from models.workloads.base import Need
 
 
@@ -15,8 +17,6 @@ def patterns_of(design: Design, need: Need) -> list[dict[str, Any]]:
 
     Raises
     ------
-    sim.ScenarioError
-        A rate that has to be multiplied is none.
     ValueError
         A measured rate or a closed loop cannot be multiplied, where no batch takes what the design has to do.
     """
@@ -24,13 +24,12 @@ def patterns_of(design: Design, need: Need) -> list[dict[str, Any]]:
         keys = {key: value for key, value in need.keys.items() if key != "sk" or design.sk is not None}
         return [{"name": need.name, "item_bytes": design.item_bytes, **keys}]
     first, *rest = design.access(need.role)
+    items = plain(need.batch)
     patterns = [
-        _batched(
-            {"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, need.batch
-        )
+        _batched({"name": need.name, **_pattern(design, first), **_said(design, need, first, is_first=True)}, items)
     ]
     # Whatever follows a batch comes in batches, too, or so many times after each.
-    batch = need.batch if "batch" in patterns[0] else 1
+    batch = items if "batch" in patterns[0] else 1
     for access in rest:
         follows = {"traffic": need.name, "per": access.get("per", 1), "delay": access.get("delay", 0)}
         pattern = {"name": f"{need.name}: {access['called']}", **_pattern(design, access), "follows": follows}
@@ -90,14 +89,20 @@ def _batched(pattern: dict[str, Any], batch: int) -> dict[str, Any]:
     many: dict[str, Any] = {}
     if "rate" in pattern:
         try:
-            many["rate"] = sim.scaled_rate(pattern["rate"], batch)
+            many["rate"] = sim.scaled_rate(plain(pattern["rate"]), batch)
         except sim.ScenarioError:
-            raise
+            pass  # it is no rate, which the scenario says of it where it stands
         except ValueError as error:
             sentence = f"no batch takes a {pattern['operation']}, and {error}: batch = 1"
             raise ValueError(f"{pattern['name']}: {sentence}") from error
     if "count" in pattern:
-        many["count"] = batch * pattern["count"]
-    if "follows" in pattern:
-        many["follows"] = {**pattern["follows"], "per": batch * pattern["follows"]["per"]}
+        many["count"] = _times(pattern["count"], batch)
+    if isinstance(pattern.get("follows"), Mapping):
+        many["follows"] = {**pattern["follows"], "per": _times(pattern["follows"].get("per", 1), batch)}
     return {**pattern, **many}
+
+
+def _times(value: Any, factor: int) -> Any:
+    """A number so many times; what is none stays, and the scenario says so of it where it stands."""
+    given = plain(value)
+    return factor * given if isinstance(given, int | float) else given

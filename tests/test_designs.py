@@ -546,8 +546,8 @@ def test_fields_of_the_settings_go_over_those_of_workload_and_design_one_by_one(
         ({"table": {"mode": "on-demand"}}, "settings: table is none of them: give mode and capacity as arguments"),
         ({"traffic": []}, "settings: traffic is none of them: it is what the workload's needs become"),
         ({"fields": [1]}, r"settings: fields = \[1\]: must be a mapping"),
-        ({"fields": {"user": 5}}, "<dict>: fields.user: must be"),
-        ({"sed": 3}, "<dict>: sed: unknown key"),
+        ({"fields": {"user": 5}}, "good-user under flash-sale: fields.user: must be"),
+        ({"sed": 3}, "good-user under flash-sale: sed: unknown key"),
     ],
 )
 def test_a_setting_that_would_be_lost_is_refused(settings: Any, says: str) -> None:

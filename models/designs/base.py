@@ -11,6 +11,9 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from models.parameters import a_list, a_mapping, a_text
+from models.values import plain, shown
+
 Role: TypeAlias = Literal["write", "read", "list", "change"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ROLE_MEANS: Mapping[Role, str] = MappingProxyType(
@@ -65,6 +68,11 @@ class Design:
         first is the request itself; each further one follows it, once for each unless its ``per`` says otherwise, and has a word of its
         own, ``called``, by which results tell it apart.
     item_bytes : size of an item, where the workload does not say.
+
+    Raises
+    ------
+    ValueError
+        A part has another shape than this: it is no text, mapping or list. What stands in them is checked when they become a scenario.
     """
 
     name: str
@@ -80,6 +88,25 @@ class Design:
     table: Keys = field(default_factory=dict)
     accesses: Mapping[Role, Sequence[Keys]] = field(default_factory=dict)
     item_bytes: int = 1024
+
+    def __post_init__(self) -> None:
+        for name in ("name", "shows", "says", "variant"):
+            a_text(name, getattr(self, name))
+        for sentence in a_mapping("fields_say", self.fields_say, "{field: sentence}").values():
+            a_text("fields_say: a sentence", sentence)
+        a_mapping("fields", self.fields, "{name: field}")
+        a_mapping("table", self.table)
+        for family in ("gsi", "lsi"):
+            for number, index in enumerate(a_list(family, getattr(self, family), "[{'name': …, …}, …]")):
+                place = f"{family}[{number}]"
+                a_text(f"{place}.name", a_mapping(place, index, "{'name': …, …}").get("name"))
+        for role, accesses in a_mapping("accesses", self.accesses, "{role: [pattern, …]}").items():
+            refuse_other_roles(role)
+            for number, access in enumerate(a_list(f"accesses.{role}", accesses, "[{'operation': …, …}, …]")):
+                place = f"accesses.{role}[{number}]"
+                a_text(f"{place}.operation", a_mapping(place, access, "{'operation': …, …}").get("operation"))
+                if number:
+                    a_text(f"{place}.called", access.get("called"))
 
     @property
     def title(self) -> str:
@@ -99,8 +126,7 @@ class Design:
         ValueError
             There is no such role.
         """
-        if role not in ROLES:
-            raise ValueError(f"role = {role!r}: must be {' or '.join(map(repr, ROLES))}")
+        refuse_other_roles(role)
         return self.accesses.get(role) or (_PLAIN[role],)
 
     def table_keys(self, **capacity: Any) -> dict[str, Any]:
@@ -116,25 +142,31 @@ class Design:
         """
         for key in _OF_THE_DESIGN:
             if key in capacity:
-                raise ValueError(f"{key} = {capacity[key]!r}: is the design's: dataclasses.replace(design, {key}=…)")
-        keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **self.table, **capacity}
+                raise ValueError(
+                    f"{key} = {shown(plain(capacity[key]))}: is the design's: dataclasses.replace(design, {key}=…)"
+                )
+        capacity = plain(capacity)
+        keys = {"name": self.name, "pk": self.pk, "sk": self.sk, **plain(self.table), **capacity}
         own = {key: capacity[key] for key in _OF_INDEXES if key in capacity}
         grown = self.grown(**capacity)
-        keys["gsi"] = [{**own, **grown.get(index["name"], {}), **index} for index in self.gsi]
-        keys["lsi"] = [dict(index) for index in self.lsi]
-        return {key: value for key, value in keys.items() if value not in (None, [])}
+        if self.gsi:
+            keys["gsi"] = [{**own, **grown.get(index["name"], {}), **plain(index)} for index in self.gsi]
+        if self.lsi:
+            keys["lsi"] = plain(self.lsi)
+        return {key: value for key, value in keys.items() if value is not None}
 
     def grown(self, **capacity: Any) -> dict[str, dict[str, float]]:
         """Warm throughput, by index, that nobody states: the room for twice the peak that its table has been through on demand.
 
         An index has no previous peak in the format. What is stated of an index, by the design or for the table, stays as it is.
         """
-        keys = {**self.table, **capacity}
+        keys = plain({**self.table, **capacity})
         peaks = {dimension: keys.get(f"previous_peak_{dimension}") for dimension in ROOM_AT_START}
         rooms = {
             f"warm_{dimension}": HEADROOM * peak
             for dimension, peak in peaks.items()
-            if keys.get("mode") == "on-demand" and isinstance(peak, int | float)
+            # A peak that is none is refused where it stands, and nothing is made of it.
+            if keys.get("mode") == "on-demand" and isinstance(peak, int | float) and peak <= RATE_MAX_PER_S
         }
         more = {key: room for key, room in rooms.items() if room > ROOM_AT_START[key.removeprefix("warm_")]}
         of_each = {
@@ -153,6 +185,7 @@ class Design:
 # Limits that AWS publishes, as the simulator has them: units per second of a new on-demand index (F-OD-1), and × a previous peak (F-OD-2).
 ROOM_AT_START: Mapping[str, float] = MappingProxyType({"read": 12_000, "write": 4_000})
 HEADROOM = 2
+RATE_MAX_PER_S = 1e9  # that the scenario format takes
 
 _OF_THE_DESIGN = ("pk", "sk", "gsi", "lsi")
 _OF_INDEXES = ("read_capacity", "write_capacity", "max_read", "max_write", "warm_read", "warm_write", "burst_at_start")
@@ -168,9 +201,18 @@ _PLAIN: Mapping[Role, Keys] = MappingProxyType(
 )
 
 
-def names_in(template: str | None) -> set[str]:
-    """Fields that a template draws from."""
-    return set() if template is None else {name for _, name, _, _ in Formatter().parse(template) if name}
+def refuse_other_roles(role: object) -> None:
+    """Raise a ValueError where this is none of `ROLES`."""
+    if role not in ROLES:
+        raise ValueError(f"role = {shown(role)}: must be {' or '.join(map(repr, ROLES))}")
+
+
+def names_in(template: Any) -> set[str]:
+    """Fields that a template draws from; none of what is no template, which the scenario refuses where it stands."""
+    try:
+        return {name for _, name, _, _ in Formatter().parse(template) if name}
+    except (TypeError, ValueError):
+        return set()
 
 
 def one_of_many(name: str, share: float, count: int) -> Keys:

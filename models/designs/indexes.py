@@ -69,7 +69,7 @@ def projection(*, kind: str = "ALL") -> Design:
     ValueError
         A parameter is outside its range.
     """
-    one_of("kind", kind, tuple(PROJECTED_BYTES))
+    kind = one_of("kind", kind, tuple(PROJECTED_BYTES))
     size = PROJECTED_BYTES[kind]
     kept: Keys = {} if size is None else {"projected_bytes": size}
     listed: tuple[Keys, ...] = ({"operation": "Query", "index": "by-store", "items": LIST_ITEMS},)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from models.designs.base import Keys, Role
+from models.designs.base import Keys, Role, refuse_other_roles
+from models.parameters import a_count, a_list, a_mapping, a_text
+from models.values import shown
 
 # Of what comes, a table's previous peak: designs may take two or three units where another takes one, and twice the peak is there at once.
 ROOM = 2.0
+BATCH_MAX = 1_000_000  # that the scenario format takes; what AWS takes, a run tells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +26,25 @@ class Need:
         something: a rate for the request itself, `consistent` for reads (not of a global index, which has no consistent ones),
         `condition_fails` for writes, sizes for all items but those of a kind of their own.
     batch : items of one request: puts and gets become batches of so many; what no batch takes, an update or a transaction, comes as many
-        times instead.
+        times instead. From 1 to 1,000,000.
+
+    Raises
+    ------
+    ValueError
+        There is no such role, or a part has another shape than this.
     """
 
     name: str
     role: Role | None = None
     keys: Keys = field(default_factory=dict)
     batch: int = 1
+
+    def __post_init__(self) -> None:
+        a_text("name", self.name)
+        if self.role is not None:
+            refuse_other_roles(self.role)
+        a_mapping("keys", self.keys, "{'rate': …, …}")
+        a_count("batch", self.batch, 1, BATCH_MAX)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +62,11 @@ class Workload:
     capacity : mode and capacity of a table that would carry this if every key were as good as any other, in the keys of the scenario
         format: what throttles then is the keys' doing.
     settings : further keys at the top of the scenario: start, level, tick, period.
+
+    Raises
+    ------
+    ValueError
+        A part has another shape than this: it is no text, mapping or list.
     """
 
     name: str
@@ -57,6 +77,18 @@ class Workload:
     fields_say: Mapping[str, str] = field(default_factory=dict)
     capacity: Keys = field(default_factory=lambda: {"mode": "on-demand"})
     settings: Keys = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("name", "says"):
+            a_text(name, getattr(self, name))
+        for number, need in enumerate(a_list("needs", self.needs, "[Need(…), …]")):
+            if not isinstance(need, Need):
+                raise ValueError(f"needs[{number}] = {shown(need)}: must be a Need(…)")
+        a_mapping("fields", self.fields, "{name: field}")
+        for sentence in a_mapping("fields_say", self.fields_say, "{field: sentence}").values():
+            a_text("fields_say: a sentence", sentence)
+        a_mapping("capacity", self.capacity, "{'mode': …, …}")
+        a_mapping("settings", self.settings)
 
     @property
     def told(self) -> str:

@@ -21,10 +21,11 @@ def time_series(*, readings_per_s: float = 4000.0, item_bytes: int = 200) -> Wor
         A parameter is outside its range.
     """
     rate = a_number("readings_per_s", readings_per_s, 1, 10_000)
-    size = {"item_bytes": a_count("item_bytes", item_bytes, 50, 4096)}
+    each_bytes = a_count("item_bytes", item_bytes, 50, 4096)
+    size = {"item_bytes": each_bytes}
     return Workload(
         name="time-series",
-        says=f"Devices report without pause: {amount(rate)} writes of {item_bytes:,} bytes a second, and a list for every hundred.",
+        says=f"Devices report without pause: {amount(rate)} writes of {each_bytes:,} bytes a second, and a list for every hundred.",
         duration="30m",
         needs=(
             Need(name="readings", role="write", keys={"rate": rate, "arrivals": "even", **size}),
@@ -33,7 +34,7 @@ def time_series(*, readings_per_s: float = 4000.0, item_bytes: int = 200) -> Wor
         # Readings of more than 1 KB cost more than one unit each.
         capacity={
             "mode": "on-demand",
-            "previous_peak_write": ROOM * rate * -(-item_bytes // 1024),
+            "previous_peak_write": ROOM * rate * -(-each_bytes // 1024),
             "previous_peak_read": ROOM * rate,
         },
     )

@@ -26,15 +26,16 @@ def bulk_load(*, items: int = 5_000_000, items_per_s: float = 5000.0, batch: int
         A parameter is outside its range.
     """
     rate = a_number("items_per_s", items_per_s, 1, 10_000)
-    size = min(a_count("batch", batch, 1, 25), a_count("items", items, 1, 100_000_000))
-    requests, left_over = divmod(items, size)
+    total = a_count("items", items, 1, 100_000_000)
+    size = min(a_count("batch", batch, 1, 25), total)
+    requests, left_over = divmod(total, size)
     load: dict[str, object] = {"rate": rate / size, "starts": "1m"}
     in_batches = "one by one" if size == 1 else f"in batches of {size}"
-    until = "until all have been sent" if items <= rate * _SENDING_S else "more than half an hour sends"
+    until = "until all have been sent" if total <= rate * _SENDING_S else "more than half an hour sends"
     rest = (Need(name="rest", role="write", keys={**load, "count": 1}, batch=left_over),) if left_over else ()
     return Workload(
         name="bulk-load",
-        says=f"A bulk load: {counted(items, 'item')} {in_batches}, {amount(rate)} a second, {until}.",
+        says=f"A bulk load: {counted(total, 'item')} {in_batches}, {amount(rate)} a second, {until}.",
         duration="30m",
         needs=(
             Need(name="load", role="write", keys={**load, "count": requests}, batch=size),
