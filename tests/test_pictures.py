@@ -257,9 +257,14 @@ def test_partitions_inside_an_item_collection_are_slivers_that_can_be_seen() -> 
     ("more", "says"),
     [
         ({"resource": "index/none"}, "resource 'index/none' is none of this run's: table"),
-        ({"at_s": -1.0}, "at_s is a second of the run, 0 to 180, not -1.0"),
-        ({"at_s": 181.0}, "0 to 180, not 181.0"),
-        ({"keys": -1}, "keys is a number from 0, not -1"),
+        ({"at_s": -1.0}, 'at_s is a second of the run, 0 to 180, or a time such as "5m", not -1.0'),
+        ({"at_s": 181.0}, "not 181.0"),
+        ({"at_s": "5m"}, "at_s is a second of the run, 0 to 180, or a time such as \"5m\", not '5m'"),
+        ({"at_s": "soon"}, "not 'soon'"),
+        ({"at_s": float("nan")}, "not nan"),
+        ({"keys": -1}, "keys is a whole number from 0, not -1"),
+        ({"keys": 2.5}, "keys is a whole number from 0, not 2.5"),
+        ({"keys": "3"}, "keys is a whole number from 0, not '3'"),
     ],
 )
 def test_a_ring_that_cannot_be_drawn_says_why(more: dict[str, Any], says: str) -> None:
@@ -369,8 +374,13 @@ def test_a_depth_that_changes_is_drawn_as_it_changes_and_has_no_seconds_beside_i
         (
             "burst",
             {"limit": "AccountLimitExceeded"},
-            "limit 'AccountLimitExceeded' has no bucket here; there are: KeyRange",
+            'limit \'AccountLimitExceeded\' has no bucket here; there are: "provisioned", "key-range"',
         ),
+        ("burst", {"limit": "account"}, "limit 'account' has no bucket here"),
+        ("burst", {"limit": 7}, "limit 7 has no bucket here"),
+        ("burst", {"partitions": range(100)}, r"partitions \[0, 1, … 99\], 100 numbers: the limit"),
+        ("one-item", {"partitions": 5}, "partitions is a list of partitions' numbers, such as .*, not 5"),
+        ("one-item", {"partitions": [0.5]}, "each of partitions is a whole number from 0, not 0.5"),
         ("burst", {"partitions": [0]}, "has one bucket for all of them"),
         ("one-item", {"partitions": [9]}, "partition 9: there are 0 to 3"),
         ("one-item", {"partitions": []}, "partitions must name at least one"),
@@ -474,9 +484,16 @@ def test_many_shards_are_on_a_scale_of_doublings() -> None:
         ({1.5: 10}, {}, "runs: 1.5 is no number of shards"),
         ({1: None}, {}, "runs: 1 shards have no run"),
         ({1: 10}, {"between": (10, 10)}, "between"),
-        ({1: 10}, {"between": (0, 181)}, "0 <= from < to <= 180"),
+        ({1: 10}, {"between": (10, 5)}, "0 <= from < to <= 180"),
+        ({1: 10}, {"between": (0, 181)}, "between is a second of the run, 0 to 180, .* not 181"),
         ({1: 10}, {"between": (0.2, 0.7)}, "no tick of 1 s begins in that time"),
-        ({1: 10}, {"partitions": 0}, "partitions is a number from 1, not 0"),
+        ({float("nan"): 10}, {}, "runs: nan is no number of shards"),
+        ({"1": 10}, {}, "runs: '1' is no number of shards"),
+        ({1: 10}, {"between": 5}, "between 5 must be two seconds of the run"),
+        ({1: 10}, {"between": (1, 2, 3)}, r"between \(1, 2, 3\) must be two seconds of the run"),
+        ({1: 10}, {"between": ("a", "b")}, "between is a second of the run, .* not 'a'"),
+        ({1: 10}, {"partitions": 0}, "partitions is a whole number from 1, not 0"),
+        ({1: 10}, {"partitions": 1.5}, "partitions is a whole number from 1, not 1.5"),
         ({1: 10}, {"dimension": "both"}, "dimension 'both'"),
     ],
 )
@@ -702,3 +719,63 @@ def test_a_key_on_the_ring_lies_in_as_many_partitions_as_served_at_that_second()
 
     assert "partitions" not in viral(split_s - 60)
     assert viral(split_s).endswith(", 2 partitions")
+
+
+SCENARIO = sim.Scenario(
+    duration=60, table=sim.Table(pk="K", mode="on-demand"), traffic=[sim.Traffic(name="w", operation="PutItem", rate=1)]
+)
+DRAWN = [
+    plots.draw_levels,
+    plots.draw_partitions,
+    plots.draw_ring,
+    lambda result, panel: plots.draw_rates(result, "write", panel),
+    lambda result, panel: plots.draw_shards({1: result}, panel),
+]
+
+
+@pytest.mark.parametrize("draw", DRAWN)
+def test_what_is_no_result_or_no_axes_is_told(draw: Any) -> None:
+    for other in (SCENARIO, None):
+        with pytest.raises(
+            TypeError, match=r"a picture is of a result: sim\.run\(scenario\) makes one; not (a Scenario|None)"
+        ):
+            draw(other, axes())
+    for other in (None, Figure()):
+        with pytest.raises(
+            TypeError, match=r"give an Axes: plots\.figure\(\)\.subplots\(\) makes one; not (None|a Figure)"
+        ):
+            draw(on_demand(10), other)
+
+
+def test_what_whole_pictures_are_not_made_of_is_told() -> None:
+    result: Any = on_demand(10)
+    for other in (SCENARIO, None, compared(2)):
+        with pytest.raises(TypeError, match=r"sim\.run\(scenario\) makes one"):
+            plots.plot_run(other)
+    for given_instead in ({"a": result}, [result], result, None):
+        for draw in (plots.plot_comparison, lambda other: plots.draw_comparison(other, axes())):
+            with pytest.raises(TypeError, match=r"sim\.compare\(\{\.\.\.\}\) makes a comparison"):
+                draw(given_instead)
+    panel: Any = axes()
+    for picture, of in ((plots.plot_run, result), (plots.plot_comparison, compared(2))):
+        with pytest.raises(TypeError, match="figure is a Figure, or None for a new one; not a"):
+            picture(of, panel)
+    with pytest.raises(TypeError, match="give an Axes"):
+        plots.draw_comparison(compared(2), None)
+    with pytest.raises(TypeError, match="the dimension comes before the Axes"):
+        plots.draw_rates(result, panel, panel)
+    with pytest.raises(TypeError, match="runs is a run, or several, by the number of shards"):
+        plots.draw_shards([result], panel)
+    for inches in (0, -1, float("nan"), "3", 301):
+        with pytest.raises(ValueError, match="height_inches is a number above 0 and up to 300, not"):
+            plots.figure(height_inches=inches)
+
+
+def test_times_and_limits_are_taken_in_words() -> None:
+    result = on_demand(10)
+    by_word, by_number = (plots.draw_ring(result, axes(), at_s=at) for at in ("1m30s", 90))
+    assert [t.get_text() for t in by_word.texts] == [t.get_text() for t in by_number.texts]
+    by_word, by_number = (plots.draw_shards({1: result}, axes(), between=of) for of in (("1m", "2m"), (60, 120)))
+    assert line(by_word, "consumed")[1].tolist() == line(by_number, "consumed")[1].tolist()
+    assert line(plots.draw_levels(run_of("burst"), axes(), limit="provisioned"), "depth")[1][0] == 45_000
+    assert line(plots.draw_levels(run_of("burst"), axes(), limit="key-range"), "depth")[1][0] == 1000

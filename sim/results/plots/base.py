@@ -1,14 +1,11 @@
-"""What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture.
-
-A picture asks for its table or index and its dimension by the names that results have for them: ``"table"``, ``"index/NAME"``; ``"read"``,
-``"write"``.
-"""
+"""What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +16,14 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from sim.keyspace.domain import Ints
-from sim.names import ControlAction, Dimension
-from sim.results.recorder import ResourceRecord
+from sim.names import ControlAction
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
 SIZE_INCHES = (10.0, 6.0)
 DPI = 100
+_INCHES_MAX = 300  # a picture of 30,000 points has nearly the most that can be drawn
 
 # Okabe and Ito's palette, told apart with every kind of colour vision. In every picture a colour means the same thing; those that stand
 # side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
@@ -85,25 +82,19 @@ def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) 
 
     Parameters
     ----------
-    height_inches, width_inches : size; each panel wants about 3 inches of height.
+    height_inches, width_inches : size, above 0 and up to 300; each panel wants about 3 inches of height.
+
+    Raises
+    ------
+    ValueError
+        A size is no such number.
     """
+    for side, inches in (("height_inches", height_inches), ("width_inches", width_inches)):
+        if isinstance(inches, bool) or not isinstance(inches, Real) or not 0 < inches <= _INCHES_MAX:
+            raise ValueError(f"{side} is a number above 0 and up to {_INCHES_MAX}, not {inches!r}")
     made = Picture(figsize=(width_inches, height_inches), dpi=DPI)
     made.set_layout_engine("constrained")
     return made
-
-
-def record_of(result: Outcome, resource: str) -> ResourceRecord:
-    """Record of a table or index by its name; a ValueError says which there are."""
-    if resource not in result.resources:
-        raise ValueError(f"resource {resource!r} is none of this run's: {', '.join(result.resources)}")
-    return result.resources[resource]
-
-
-def dimension_of(dimension: Dimension | str) -> Dimension:
-    """Reads or writes by name; a ValueError says what is allowed."""
-    if dimension not in tuple(Dimension):
-        raise ValueError(f'dimension {dimension!r} must be "read" or "write"')
-    return Dimension(dimension)
 
 
 def with_canvas(figure: Figure) -> Figure:

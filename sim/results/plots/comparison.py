@@ -16,6 +16,7 @@ from sim.names import Dimension
 from sim.results.explain import verdict
 from sim.results.invoice import money
 from sim.results.phrases import amount, name, percent
+from sim.results.plots.arguments import check_axes, check_comparison, check_figure
 from sim.results.plots.base import (
     CHARACTER_EM,
     CONSUMED_COLOUR,
@@ -65,7 +66,14 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     """Draw a bar for each run, the first on top: the shares of its attempts that were served and throttled, and what it costs a month.
 
     The cheapest of those that serve their traffic is marked; a run without traffic has no bar.
+
+    Raises
+    ------
+    TypeError
+        No comparison, or no Axes.
     """
+    check_comparison(comparison)
+    check_axes(axes)
     variants = comparison.variants
     throttled = np.array([v.result.throttled_fraction for v in variants])
     asked = np.array([float(v.result.attempts > 0) for v in variants])
@@ -105,7 +113,14 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
     Parameters
     ----------
     figure : drawn on, after what is on it has been cleared; by default a new one, 10 inches wide.
+
+    Raises
+    ------
+    TypeError
+        No comparison, or no Figure.
     """
+    check_comparison(comparison)
+    check_figure(figure)
     variants = comparison.variants
     columns = len(variants) if len(variants) <= COLUMNS_MAX else 2 if len(variants) == 4 else COLUMNS_MAX
     rows = -(-len(variants) // columns)

@@ -14,15 +14,14 @@ from sim.limits import BURST_WINDOW_S, CEILING_BURST_S, QUOTA_BURST_S
 from sim.names import TABLE, Dimension, Limit
 from sim.results.bottleneck import period_edges_s
 from sim.results.phrases import amount, name
+from sim.results.plots.arguments import check_drawn, dimension_of, partition_numbers, record_of, told
 from sim.results.plots.base import (
     LEVEL_COLOUR,
     THROTTLED_COLOUR,
     TITLE_POINTS,
-    dimension_of,
     joined_spans,
     legend,
     literal,
-    record_of,
     time_axis,
     time_unit,
 )
@@ -40,6 +39,12 @@ _NAMES = {
     Limit.KEY_RANGE: "partition's bucket",
     Limit.ACCOUNT: "bucket of the table quota",
     Limit.MAX_ON_DEMAND: "bucket of the on-demand maximum",
+}
+_SHORT_NAMES = {
+    "provisioned": Limit.PROVISIONED,
+    "key-range": Limit.KEY_RANGE,
+    "account": Limit.ACCOUNT,
+    "max-on-demand": Limit.MAX_ON_DEMAND,
 }
 _PERIODS_JOINED = 0.01  # of the run: dry spells nearer to each other than this are drawn as one
 
@@ -62,15 +67,19 @@ def draw_levels(
     Parameters
     ----------
     dimension : ``"read"`` or ``"write"``.
-    limit : whose buckets, by AWS's name of the limit. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
+    limit : whose buckets: ``"provisioned"``, ``"key-range"`` (a partition's own), ``"account"``, ``"max-on-demand"``, or AWS's name of the
+        limit, ``"KeyRangeThroughputExceeded"``. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
         demand the partitions' own, which hold one second of their ceiling.
     partitions : numbers of partitions, where the limit is theirs. None: up to four, those that refused most, then the emptiest on average.
 
     Raises
     ------
+    TypeError
+        No result, or no Axes.
     ValueError
         There is no such dimension, resource, limit or partition in the run, or the partition's buckets were not looked at.
     """
+    check_drawn(result, axes)
     dimension = dimension_of(dimension)
     record = record_of(result, resource)
     lane = record.lanes[dimension]
@@ -108,18 +117,22 @@ def _limit_of(lane: LaneRecord, limit: Limit | str | None) -> Limit:
     """The limit asked for, or the one whose bucket is slowest to fill."""
     if limit is None:
         return Limit.PROVISIONED if Limit.PROVISIONED in lane.levels else Limit.KEY_RANGE
-    if limit not in lane.levels:
-        raise ValueError(f"limit {limit!r} has no bucket here; there are: {', '.join(sorted(lane.levels))}")
-    return Limit(limit)
+    asked = _SHORT_NAMES.get(limit, limit) if isinstance(limit, str) else limit
+    if asked not in lane.levels:
+        short = [f'"{word}"' for word, named in _SHORT_NAMES.items() if named in lane.levels]
+        raise ValueError(f"limit {limit!r} has no bucket here; there are: {', '.join(short)}")
+    return Limit(asked)
 
 
 def _shown(
     lane: LaneRecord, limit: Limit, numbers: Sequence[int] | None, partitions: Sequence[int] | None
 ) -> Sequence[int | None]:
     """Whose buckets are drawn; None stands for the resource's one."""
+    if partitions is not None:
+        partitions = partition_numbers(partitions)
     if numbers is None:
         if partitions is not None:
-            raise ValueError(f"partitions {list(partitions)!r}: the limit {limit} has one bucket for all of them")
+            raise ValueError(f"partitions {told(partitions)}: the limit {limit} has one bucket for all of them")
         return [None]
     looks = [levels.numbers for levels in lane.levels[limit] if levels.numbers is not None]
     looked_at: set[int] = set(np.unique(np.concatenate(looks)).tolist())
@@ -135,8 +148,6 @@ def _shown(
         if number not in looked_at:
             why = "its bucket was not looked at" if number in numbers else f"there are 0 to {max(numbers)}"
             raise ValueError(f"partition {number!r}: {why}")
-    if not partitions:
-        raise ValueError("partitions must name at least one")
     return list(partitions)
 
 

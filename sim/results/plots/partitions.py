@@ -19,6 +19,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.names import TABLE
 from sim.results.bottleneck import period_edges_s, served_seconds
 from sim.results.phrases import name
+from sim.results.plots.arguments import check_drawn, record_of
 from sim.results.plots.base import (
     HATCH,
     LOAD_COLOURS,
@@ -30,7 +31,6 @@ from sim.results.plots.base import (
     joined_spans,
     legend,
     literal,
-    record_of,
     size_inches,
     time_axis,
     time_bins,
@@ -77,7 +77,15 @@ def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Ax
     A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
     whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
     the whole table refused is no partition's doing: a strip above the bands shows when.
+
+    Raises
+    ------
+    TypeError
+        No result, or no Axes.
+    ValueError
+        There is no such resource in the run.
     """
+    check_drawn(result, axes)
     drawn = draw_map(result, axes, resource=resource)
     load_bar(axes, drawn.image, drawn.most)
     legend(axes, drawn.handles, drawn.labels)

@@ -18,6 +18,7 @@ from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import Position
 from sim.names import TABLE
 from sim.results.phrases import clock, name, percent, plural
+from sim.results.plots.arguments import check_drawn, record_of, second_of, whole_number
 from sim.results.plots.base import (
     CHARACTER_EM,
     KEY_COLOUR,
@@ -26,7 +27,6 @@ from sim.results.plots.base import (
     columns_of,
     legend,
     literal,
-    record_of,
     size_inches,
 )
 from sim.results.plots.loads import (
@@ -91,7 +91,9 @@ class Dot:
         return self.position / HASH_SPACE
 
 
-def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float | None = None, keys: int = 8) -> Axes:
+def draw_ring(
+    result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float | str | None = None, keys: int = 8
+) -> Axes:
     """Draw the hash space of a resource as a ring, clockwise from the top: partitions as arcs, hot keys as dots where their hashes lie.
 
     An arc is as wide as its partition's range, and coloured by what it consumed of its ceiling, in the colours of `draw_partitions`; where
@@ -101,21 +103,23 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
 
     Parameters
     ----------
-    at_s : draw the partitions that served at this second, with their loads of that period, 0 to the run's duration. None: those at the end
-        of the run, each with its mean load over all the time that it served.
+    at_s : draw the partitions that served at this second (or time, ``"5m"``), with their loads of that period, 0 to the run's duration.
+        None: those at the end of the run, each with its mean load over all the time that it served.
     keys : hot keys shown at most, from 0; shards of one key (at most 32) count as one and are shown together. Keys with less than 0.2 % of
         the units are not hot, and names for which there is no room are left out, the least loaded first.
 
     Raises
     ------
+    TypeError
+        No result, or no Axes.
     ValueError
         There is no such resource, second, or number of keys.
     """
+    check_drawn(result, axes)
     record = record_of(result, resource)
-    if at_s is not None and not 0 <= at_s <= result.grid.duration_s:
-        raise ValueError(f"at_s is a second of the run, 0 to {result.grid.duration_s:g}, not {at_s!r}")
-    if keys < 0:
-        raise ValueError(f"keys is a number from 0, not {keys!r}")
+    if at_s is not None:
+        at_s = second_of("at_s", at_s, result)
+    keys = whole_number("keys", keys, 0)
     standing = _standing(record.partitions, result.grid.duration_s if at_s is None else at_s)
     load, refused = _colours(result, resource, standing, at_s)
     most = float(load.max(initial=0.0))

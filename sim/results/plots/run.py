@@ -10,6 +10,7 @@ from matplotlib.transforms import ScaledTranslation
 from sim.names import TABLE, Dimension
 from sim.results.explain import verdict
 from sim.results.phrases import name
+from sim.results.plots.arguments import check_figure, check_result
 from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Picture, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
 from sim.results.plots.partitions import draw_partitions
@@ -36,7 +37,14 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     Returns
     -------
     The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
+
+    Raises
+    ------
+    TypeError
+        No result, or no Figure.
     """
+    check_result(result)
+    check_figure(figure)
     shown = [TABLE, *shown_indexes(result)]
     if figure is None:
         figure = Picture(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
