@@ -25,7 +25,7 @@ import models
 import sim
 from sim import Result, plots
 from sim.keyspace.hashing import HASH_SPACE, position_of
-from sim.names import Dimension, Limit
+from sim.names import Dimension, ErrorName, Limit
 from sim.results.explain import verdict
 from sim.results.plots import base
 from sim.results.plots.ring import spread_out
@@ -532,6 +532,56 @@ def test_bars_are_the_shares_of_attempts_served_and_throttled() -> None:
     assert panel.get_xlabel() == "share of attempts"
 
 
+def limited(capacity: float = 10, **traffic: object) -> Result:
+    """A minute of 20 writes a second to provisioned capacity without burst credit, request by request."""
+    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": capacity, "burst_at_start": 0}
+    pattern = {"name": "w", "operation": "PutItem", "arrivals": "even", "rate": 20, **traffic}
+    document = {"format": 1, "duration": 60, "level": "request", "table": table, "traffic": [pattern]}
+    return sim.run(sim.from_dict({**document, "fields": {"k": {"kind": "uniform", "count": 100}}}))
+
+
+def parts_of(**runs: Result) -> tuple[dict[str, list[tuple[float, float]]], Axes]:
+    panel = plots.draw_comparison(sim.compare(runs), axes())
+    bars: Any = panel.containers
+    return {bar.get_label(): [(one.get_x(), one.get_width()) for one in bar] for bar in bars}, panel
+
+
+def test_what_failed_unthrottled_or_waits_at_the_end_is_no_part_of_what_was_served() -> None:
+    """An item over 400 KB fails always; a limiter of 12 a second with one second of depth lets (12 × 61 - 1) of 1,200 requests through."""
+    waiting = limited(30, client={"retry": "none", "rate_limit": {"write": 12}})
+    assert waiting.offered == waiting.attempts + waiting.in_flight == 1200
+    parts, panel = parts_of(big=limited(item_bytes=500_000), waits=waiting, throttled=limited())
+    share = waiting.in_flight / 1200
+    assert share == pytest.approx(0.39, abs=0.005)
+    lost = limited().throttled_fraction
+    assert lost > 0.4
+    assert parts["served"] == pytest.approx(np.array([(0, 0), (0, 1 - share), (0, 1 - lost)]))
+    assert parts["throttled"] == pytest.approx(np.array([(0, 0), (1 - share, 0), (1 - lost, lost)]))
+    assert parts["failed"] == pytest.approx(np.array([(0, 1), (1 - share, 0), (1, 0)]))
+    assert parts["waiting"] == pytest.approx(np.array([(1, 0), (1 - share, share), (1, 0)]))
+    assert legend(panel) == ["served", "throttled", "failed", "waiting"]
+    assert [text.get_text().split("\n")[:2] for text in panel.texts[:2]] == [
+        ["0 % throttled", "100 % failed"],
+        ["0 % throttled", "39 % waiting"],
+    ]
+    assert panel.get_xlabel() == "share of attempts, made and to come"
+    colours = {(bar[0].get_facecolor(), bar[0].get_hatch()) for bar in panel.containers}  # type: ignore[index]
+    assert len(colours) == 4
+    few, _ = parts_of(nearly=limited(30, client={"retry": "none", "rate_limit": {"write": 19.5}}))
+    assert list(few) == ["served", "throttled"], "under 5 % are not told"
+
+
+def test_what_an_open_breaker_kept_back_failed_and_was_not_served() -> None:
+    result = limited(1, client={"retry": "none", "circuit_breaker": {"failures": 3, "reset": "5s"}})
+    unsent = result.failures[ErrorName.BREAKER_OPEN]
+    assert unsent > 100
+    assert unsent + result.attempts == 1200
+    parts, _ = parts_of(breaker=result)
+    assert [parts[part][0][1] * 1200 for part in parts] == pytest.approx(
+        [result.attempts - result.throttled, result.throttled, unsent]
+    )
+
+
 def test_a_run_without_traffic_has_no_bar() -> None:
     panel = plots.draw_comparison(sim.compare({"nobody": run_of("nobody"), "burst": run_of("burst")}), axes())
     assert next(iter(panel.containers[0])).get_width() == 0
@@ -647,6 +697,9 @@ def test_areas_side_by_side_differ_in_lightness_or_by_a_hatch() -> None:
         (base.LEVEL_COLOUR, "white"),
         (base.ALARM_COLOUR, "white"),
         (base.CAPACITY_COLOUR, base.CONSUMED_COLOUR),
+        (base.FAILED_COLOUR, base.THROTTLED_COLOUR),  # bars
+        (base.FAILED_COLOUR, base.FAILED_HATCH_COLOUR),
+        (base.WAITING_COLOUR, "white"),
     ]
     for one, other in beside:
         assert abs(lightness(one) - lightness(other)) >= 12, (one, other)

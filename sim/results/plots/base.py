@@ -32,6 +32,9 @@ THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a h
 THROTTLED_HATCH_COLOUR = "#8F3E00"
 SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused; with a wider hatch
 SLIGHT_FRACTION = 0.01
+FAILED_COLOUR = "#C8C8C8"  # what came to nothing for another reason than capacity; with a hatch of its own
+FAILED_HATCH_COLOUR = "#555555"
+WAITING_COLOUR = "#777777"  # what has no answer at the end, always dots on white
 TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
 OFFERED_COLOUR = "#000000"  # what was asked for, always a line
 ALARM_COLOUR = "#E69F00"  # an alarm that rings, always a bar with its name
@@ -40,7 +43,7 @@ LEVEL_COLOUR = "#0072B2"  # what is in a bucket
 KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
 LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
 LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
-HATCH, WIDE_HATCH = "////", "//"
+HATCH, WIDE_HATCH, FAILED_HATCH, WAITING_HATCH = "////", "//", "xxx", "..."
 CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.AUTO_SCALING: ("auto scaling", "o"),
     ControlAction.SCHEDULE: ("schedule", "D"),

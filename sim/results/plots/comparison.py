@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from sim.limits import CEILING_PER_S
-from sim.names import Dimension
-from sim.results.explain import verdict
+from sim.names import Dimension, ErrorName
+from sim.results.explain import UNTOLD_FRACTION, verdict
 from sim.results.invoice import money
 from sim.results.phrases import amount, name, percent
 from sim.results.plots.arguments import check_axes, check_comparison, check_figure
@@ -21,10 +21,15 @@ from sim.results.plots.base import (
     CHARACTER_EM,
     CONSUMED_COLOUR,
     DPI,
+    FAILED_COLOUR,
+    FAILED_HATCH,
+    FAILED_HATCH_COLOUR,
     OUTLINE,
     SIZE_INCHES,
     THROTTLED_COLOUR,
     TITLE_POINTS,
+    WAITING_COLOUR,
+    WAITING_HATCH,
     Figure,
     Picture,
     columns_of,
@@ -39,6 +44,16 @@ from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
 
+if TYPE_CHECKING:
+    from sim.results.outcome import Outcome
+
+_PARTS: Mapping[str, Mapping[str, Any]] = {  # of a bar, from left to right
+    "served": {"color": CONSUMED_COLOUR},
+    "throttled": {"color": THROTTLED_COLOUR},
+    "failed": {"facecolor": FAILED_COLOUR, "edgecolor": FAILED_HATCH_COLOUR, "hatch": FAILED_HATCH},
+    "waiting": {"facecolor": "white", "edgecolor": WAITING_COLOUR, "hatch": WAITING_HATCH},
+}
+_THROTTLING = (ErrorName.PROVISIONED, ErrorName.REQUEST_LIMIT, ErrorName.THROTTLING, ErrorName.TRANSACTION_CANCELED)
 COLUMNS_MAX = 3
 _TEXT_AT = 1.03  # of a whole bar's length: where the words beside it begin
 _WORDS_SHARE_MAX = 0.65  # of a panel's width
@@ -65,6 +80,8 @@ class Compared(Protocol):
 def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     """Draw a bar for each run, the first on top: the shares of its attempts that were served and throttled, and what it costs a month.
 
+    What failed for another reason than capacity has a part of its own. Where 5 % or more of the requests have no answer when the run ends,
+    they are a part too; such a request, and one that the client's open circuit breaker never sent, counts as one attempt to come.
     The cheapest of those that serve their traffic is marked; a run without traffic has no bar.
 
     Raises
@@ -75,14 +92,19 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     check_comparison(comparison)
     check_axes(axes)
     variants = comparison.variants
-    throttled = np.array([v.result.throttled_fraction for v in variants])
-    asked = np.array([float(v.result.attempts > 0) for v in variants])
+    parts = [_parts(v.result) for v in variants]
     rows = np.arange(len(variants))
-    axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
-    axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
+    left = np.zeros(len(variants))
+    for part, style in _PARTS.items():
+        width = np.array([of[part] for of in parts])
+        if part in ("served", "throttled") or width.any():
+            axes.barh(rows, width, left=left, height=0.6, label=part, linewidth=0, **style)
+        left += width
     few = len(variants) <= _SEVERAL_LINES_MAX
     points = 9.0 if few else 7.0
-    words = [_words(variant, variant is comparison.cheapest, few) for variant in variants]
+    words = [
+        _words(variant, of, variant is comparison.cheapest, few) for variant, of in zip(variants, parts, strict=True)
+    ]
     for row, (variant, lines) in enumerate(zip(variants, words, strict=True)):
         weight = "bold" if variant is comparison.cheapest else "normal"
         axes.text(_TEXT_AT, row, literal("\n".join(lines)), va="center", fontsize=points, fontweight=weight)
@@ -94,7 +116,10 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
         [line for lines in titles for line in lines],
     )
     axes.set(xlim=(0, _TEXT_AT + room), ylim=(len(variants) - 0.5, -0.5))
-    axes.set_xlabel("share of attempts", loc="left")
+    to_come = any(
+        of["waiting"] or ErrorName.BREAKER_OPEN in v.result.failures for of, v in zip(parts, variants, strict=True)
+    )
+    axes.set_xlabel("share of attempts, made and to come" if to_come else "share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     axes.spines[["top", "right"]].set_visible(False)
@@ -173,17 +198,35 @@ def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
     save_figure(lambda: plot_comparison(comparison), path)
 
 
-def _words(variant: Variant, best: bool, several_lines: bool) -> list[str]:
+def _parts(result: Outcome) -> dict[str, float]:
+    """What became of a run's attempts, as shares of a whole bar."""
+    others = {error: count for error, count in result.failures.items() if error not in _THROTTLING}
+    unsent = others.pop(ErrorName.BREAKER_OPEN, 0.0)
+    # A transaction is cancelled for capacity too, and then is counted as throttled.
+    others[ErrorName.TRANSACTION_CANCELED] = sum(
+        max(0.0, t.failures.get(ErrorName.TRANSACTION_CANCELED, 0.0) - float(t.throttled.sum()))
+        for t in result.traffic.values()
+    )
+    passed = max(0.0, result.attempts - result.throttled)
+    failed = min(passed, sum(others.values()))
+    waiting = result.in_flight if result.in_flight >= UNTOLD_FRACTION * result.offered else 0.0
+    whole = result.attempts + unsent + waiting
+    parts = {"served": passed - failed, "throttled": result.throttled, "failed": failed + unsent, "waiting": waiting}
+    return {part: count / whole if whole else 0.0 for part, count in parts.items()}
+
+
+def _words(variant: Variant, parts: Mapping[str, float], best: bool, several_lines: bool) -> list[str]:
     """Lines that stand beside a bar."""
+    others = [f"{percent(parts[part])} {part}" for part in ("failed", "waiting") if parts[part] >= UNTOLD_FRACTION]
     currency = variant.result.sheet.currency
     share = percent(variant.result.throttled_fraction) if variant.result.attempts else "no traffic"
     month = f"{money(variant.per_month, currency)} a month"
     if not several_lines:
-        return [f"{share}, {month}{' ✓' if best else ''}"]
+        return [f"{', '.join([share, *others, month])}{' ✓' if best else ''}"]
     words = [f"{share} throttled" if variant.result.attempts else share, month]
     if variant.once:
         words.append(f"and {money(variant.once, currency)} once")
-    return [f"{words[0]}, cheapest" if best else words[0], *words[1:]]
+    return [f"{words[0]}, cheapest" if best else words[0], *others, *words[1:]]
 
 
 def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
