@@ -312,6 +312,47 @@ def test_a_burst_bucket_runs_dry_when_arithmetic_says_so() -> None:
     assert np.array(right.get_ylim()) * 150 == pytest.approx(panel.get_ylim())
 
 
+def test_a_bucket_that_is_spent_between_two_looks_is_empty_where_the_bar_begins() -> None:
+    """One unit/s and 300 of burst; 60/s spend them in 300 / 59 = 5.1 s, so the sixth second is the first in which something is refused."""
+
+    def drawn(**traffic: object) -> tuple[Axes, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        table = {"pk": "K", "mode": "provisioned", "read_capacity": 1, "write_capacity": 1}
+        pattern = {"name": "w", "operation": "PutItem", "arrivals": "even", **traffic}
+        result = sim.run(sim.from_dict({"format": 1, "duration": 120, "table": table, "traffic": [pattern]}))
+        panel = plots.draw_levels(result, axes())
+        return (panel, *line(panel, "in the bucket"))
+
+    panel, seconds, tokens = drawn(rate=60)
+    assert seconds.tolist() == [0, 5, 60, 120]
+    assert tokens.tolist() == [300, 0, tokens[2], tokens[3]]
+    assert tokens[2:].max() < 2
+    (bar,) = collection(panel, "throttled").get_paths()
+    assert bar.get_extents().x0 == 5
+    # A first refusal at a look, or none, needs no point; a request of 40 units is refused by what is not empty.
+    assert drawn(rate=[[0, 1], [60, 400]])[1].tolist() == [0, 60, 120]
+    assert drawn(rate=1)[1].tolist() == [0, 60, 120]
+    assert drawn(rate=4, item_bytes=40 * 1024)[1].tolist() == [0, 60, 120]
+
+
+def test_a_partitions_bucket_is_empty_at_its_first_refusal_where_it_alone_refused() -> None:
+    """400 writes/s to one key, and 1,500 from 90 s on: its partition holds 1,000 and gives 1,000 a second, which is spent at 92 s."""
+    document = {
+        "format": 1,
+        "duration": 180,
+        "table": {"pk": "K", "mode": "on-demand", "partitions": 2},
+        "traffic": [{"name": "w", "operation": "PutItem", "arrivals": "even", "rate": [[0, 400], [90, 1500]]}],
+    }
+    result = sim.run(sim.from_dict(document))
+    hot = position_of("K") * 2 // HASH_SPACE
+    panel = plots.draw_levels(result, axes())
+    first_s = result.first_throttle_s
+    assert first_s in (91, 92)
+    minutes, tokens = line(panel, f"partition {hot}")
+    assert (minutes * 60).tolist() == pytest.approx([0, 60, first_s, 120, 180])
+    assert tokens[1:3].tolist() == [1000, 0]
+    assert (line(panel, f"partition {1 - hot}")[0] * 60).tolist() == pytest.approx([0, 60, 120, 180])
+
+
 def test_parts_of_a_divided_rate_are_lines_by_partition() -> None:
     result = run_of("divided-static")
     panel = plots.draw_levels(result, axes(), dimension="read")

@@ -34,6 +34,7 @@ _PARTITIONS_WEIGHED = 64  # of which those that are drawn are chosen
 _PARTITIONS_SHOWN = 4
 _LINES = (("-", 2.0), ("-.", 1.6), (":", 2.0), ((0, (5, 1, 1, 1, 1, 1)), 1.4), ((0, (8, 2)), 1.2))
 _DRY_FRACTION = 0.045  # height of the bar of dry spells, of the view's
+_EMPTY_FRACTION = 0.05  # of a bucket that one request takes: a larger one is refused by what is not empty
 _NAMES = {
     Limit.PROVISIONED: "burst bucket",
     Limit.KEY_RANGE: "partition's bucket",
@@ -61,8 +62,11 @@ def draw_levels(
     """Draw the tokens in the buckets of one limit over time, and dashed how many they hold.
 
     A single bucket is an area; several are lines. Buckets are looked at when periods end (in long runs not at each end); between two looks
-    the line is straight, whatever happened. A bar at the bottom shows when the buckets shown refused something: partitions' to the period,
-    a single one's to the tick. The right axis tells the tokens in seconds of refill, where the rate is the same all along.
+    the line is straight, whatever happened, but for one point: where a bucket refused for the first time between two looks, it is drawn as
+    empty at that tick. That is known of a single bucket, and of a partition's where no other partition and no other limit refused, and
+    true where one request takes a twentieth of the bucket at most: a large one is refused by a bucket that is not empty. A bar at the
+    bottom shows when the buckets shown refused something: partitions' to the period, a single one's to the tick. The right axis tells the
+    tokens in seconds of refill, where the rate is the same all along.
 
     Parameters
     ----------
@@ -88,7 +92,8 @@ def draw_levels(
     shown = _shown(lane, limit, None if one_for_all else [p.number for p in record.partitions], partitions)
     scale_s, _ = time_unit(result)
     lines = [lane.level_of(limit, number) for number in shown]
-    for k, (number, (at_s, tokens, _)) in enumerate(zip(shown, lines, strict=True)):
+    for k, (number, looks) in enumerate(zip(shown, lines, strict=True)):
+        at_s, tokens = _with_first_refusal(result, resource, dimension, limit, number, looks)
         style, width = _LINES[k % len(_LINES)]
         label = "in the bucket" if number is None else f"partition {number}"
         if len(shown) == 1:
@@ -154,6 +159,37 @@ def _shown(
 def _fill(at_s: Floats, tokens: Floats, depth: Floats) -> float:
     """How full a bucket was on average, where it was looked at."""
     return float((tokens / np.maximum(depth, 1e-9)).mean())
+
+
+def _with_first_refusal(
+    result: Outcome,
+    resource: str,
+    dimension: Dimension,
+    limit: Limit,
+    number: int | None,
+    looks: tuple[Floats, Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Seconds and tokens of the looks at a bucket, and between them the tick at which it was first empty, where that is known."""
+    lane = result.resources[resource].lanes[dimension]
+    at_s, tokens, depth = looks
+    if limit not in lane.first_s or not _refused_alone(lane, number):
+        return at_s, tokens
+    first_s = lane.first_s[limit]
+    after = int(np.searchsorted(at_s, first_s))
+    if not 0 < after < len(at_s) or at_s[after] == first_s:
+        return at_s, tokens
+    units = [facts.units_per_request.get(resource, {}).get(dimension, 0.0) for facts in result.facts.values()]
+    if max(units, default=0.0) > _EMPTY_FRACTION * depth[after - 1] or tokens[after - 1] <= 0:
+        return at_s, tokens
+    return np.insert(at_s, after, first_s), np.insert(tokens, after, 0.0)
+
+
+def _refused_alone(lane: LaneRecord, number: int | None) -> bool:
+    """Whether the first refusal of a limit was this bucket's: of the one that there is, or of the only partition that refused anything."""
+    if number is None:
+        return True
+    refusing = np.flatnonzero(lane.throttled_by_partition.rows.any(axis=1)).tolist()
+    return len(lane.by_limit) == 1 and refusing == [number]
 
 
 def _draw_depths(result: Outcome, lines: Sequence[tuple[Floats, Floats, Floats]], axes: Axes) -> None:
