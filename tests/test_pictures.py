@@ -666,6 +666,39 @@ def test_the_colours_of_loads_mean_the_same_in_all_maps() -> None:
     assert alone.images[0].norm.vmax == pytest.approx(0.5)
 
 
+def indexed() -> Result:
+    """Updates that change an index's key, which costs the index two units each: 800 a second in its one partition, 200 in each of two."""
+    gsi = {"name": "hot", "pk": "H", "read_capacity": 1, "write_capacity": 500, "burst_at_start": 0}
+    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 1000, "partitions": 2}
+    update = {"operation": "UpdateItem", "rate": 400, "arrivals": "even", "touches": {"hot": "key-changed"}}
+    document = {"format": 1, "duration": 120, "table": {**table, "gsi": [gsi]}, "traffic": [{"name": "w", **update}]}
+    return sim.run(sim.from_dict({**document, "fields": {"k": {"kind": "uniform", "count": 1000}}}))
+
+
+def test_in_one_picture_the_darker_map_is_the_more_loaded() -> None:
+    result = indexed()
+    figure = plots.plot_run(result)
+    maps = [panel for panel in figure.axes if panel.images]
+    assert [panel.get_title(loc="left") for panel in maps] == ["Partitions: 2", "Partitions of index/hot: 1"]
+    alone = [plots.draw_partitions(result, axes(), resource=name).images[0].norm.vmax for name in result.resources]
+    assert alone[0] != alone[1]
+    assert [panel.images[0].norm.vmax for panel in maps] == [max(alone)] * 2  # type: ignore[type-var]
+    assert len({tuple(panel.child_axes[0].get_ylim()) for panel in maps}) == 1
+
+
+def test_the_darkest_shade_is_what_it_is_asked_to_be() -> None:
+    result = on_demand(10)
+    assert plots.draw_partitions(result, axes(), most=0.35).images[0].norm.vmax == 0.35
+    ring = plots.draw_ring(result, axes(), most=0.35)
+    assert collection(ring, "load").norm.vmax == 0.35
+    assert ring.child_axes[0].get_xlabel() == "consumed, of ceiling (clipped)"
+    assert plots.draw_ring(result, axes(), most=1).child_axes[0].get_xlabel() == "consumed, of ceiling"
+    for draw in (plots.draw_ring, plots.draw_partitions):
+        for most in (0, 1.01, "1", float("nan"), True):
+            with pytest.raises(ValueError, match="most is a share of the ceiling, above 0 and up to 1, not"):
+                draw(result, axes(), most=most)
+
+
 def test_six_runs_stand_in_two_rows_and_no_words_overlap() -> None:
     figure = plots.plot_comparison(compared(6))
     assert figure.get_figwidth() == 10

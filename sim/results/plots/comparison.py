@@ -39,7 +39,7 @@ from sim.results.plots.base import (
     with_canvas,
 )
 from sim.results.plots.loads import name_bar
-from sim.results.plots.partitions import Map, draw_map
+from sim.results.plots.partitions import Map, draw_map, share_scale
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
@@ -307,9 +307,7 @@ def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes,
                     fontsize=7.5,
                     path_effects=OUTLINE,
                 )
-    most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
-    for _, drawn in maps:
-        drawn.image.set_norm(most)
+    share_scale([drawn for _, drawn in maps])
 
 
 def _least_capacity(panel: Axes) -> float:

@@ -71,8 +71,10 @@ def own_limits(result: Outcome) -> tuple[Limit, ...]:
     return (Limit.KEY_RANGE,) if instant else (Limit.KEY_RANGE, Limit.PROVISIONED)
 
 
-def load_scale(most: float) -> Normalize:
-    """The scale of load colours in which the greatest load is well seen, up to a whole ceiling."""
+def load_scale(most: float, darkest: float | None = None) -> Normalize:
+    """The scale of load colours up to ``darkest``, or in which the greatest load is well seen, up to a whole ceiling."""
+    if darkest is not None:
+        return Normalize(0.0, darkest)
     return Normalize(0.0, next((scale for scale in _SCALES if most <= 0.8 * scale), 1.0))
 
 
@@ -87,8 +89,8 @@ def load_bar(axes: Axes, shown: ScalarMappable, most: float, *, below: bool = Fa
 
 
 def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
-    """Label and ticks of a colour bar of loads, the greatest of which may be more than a ceiling."""
-    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
+    """Label and ticks of a colour bar of loads, the greatest of which may be more than the darkest shade tells."""
+    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 * (bar.norm.vmax or 1.0) else ""))
     axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
     axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))

@@ -19,7 +19,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.names import TABLE
 from sim.results.bottleneck import period_edges_s, served_seconds
 from sim.results.phrases import name
-from sim.results.plots.arguments import check_drawn, record_of
+from sim.results.plots.arguments import check_drawn, record_of, share_of_ceiling
 from sim.results.plots.base import (
     HATCH,
     LOAD_COLOURS,
@@ -71,28 +71,44 @@ class Map(NamedTuple):
     labels: Sequence[str]
 
 
-def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Axes:
+def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE, most: float | None = None) -> Axes:
     """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
 
     A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
     whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
     the whole table refused is no partition's doing: a strip above the bands shows when.
 
+    Parameters
+    ----------
+    most : share of the ceiling for which the darkest shade stands, above 0 and up to 1; the same for panels side by side that are to be
+        compared. None: chosen by the data.
+
     Raises
     ------
     TypeError
         No result, or no Axes.
     ValueError
-        There is no such resource in the run.
+        There is no such resource in the run, or ``most`` is no such share.
     """
     check_drawn(result, axes)
-    drawn = draw_map(result, axes, resource=resource)
-    load_bar(axes, drawn.image, drawn.most)
-    legend(axes, drawn.handles, drawn.labels)
+    finish_map(axes, draw_map(result, axes, resource=resource, darkest=share_of_ceiling(most)))
     return axes
 
 
-def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
+def finish_map(axes: Axes, drawn: Map) -> None:
+    """Colour bar and legend of a map."""
+    load_bar(axes, drawn.image, drawn.most)
+    legend(axes, drawn.handles, drawn.labels)
+
+
+def share_scale(maps: Sequence[Map]) -> None:
+    """One scale of colours for several maps, that of the greatest load, lest the darker one is the less loaded."""
+    widest = max((drawn.image.norm for drawn in maps), key=lambda norm: norm.vmax or 0.0)
+    for drawn in maps:
+        drawn.image.set_norm(widest)
+
+
+def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE, darkest: float | None = None) -> Map:
     """Draw what `draw_partitions` does, without colour bar and legend."""
     record = record_of(result, resource)
     places = band_places(record.partitions)
@@ -102,7 +118,7 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
     image = axes.imshow(
         load,
         cmap=LOAD_COLOURS,
-        norm=load_scale(most),
+        norm=load_scale(most, darkest),
         extent=extent,
         origin="lower",
         aspect="auto",

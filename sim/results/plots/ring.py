@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
+from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Wedge
 
@@ -18,7 +19,7 @@ from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import Position
 from sim.names import TABLE
 from sim.results.phrases import clock, name, percent, plural
-from sim.results.plots.arguments import check_drawn, record_of, second_of, whole_number
+from sim.results.plots.arguments import check_drawn, record_of, second_of, share_of_ceiling, whole_number
 from sim.results.plots.base import (
     CHARACTER_EM,
     KEY_COLOUR,
@@ -92,7 +93,13 @@ class Dot:
 
 
 def draw_ring(
-    result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float | str | None = None, keys: int = 8
+    result: Outcome,
+    axes: Axes,
+    *,
+    resource: str = TABLE,
+    at_s: float | str | None = None,
+    keys: int = 8,
+    most: float | None = None,
 ) -> Axes:
     """Draw the hash space of a resource as a ring, clockwise from the top: partitions as arcs, hot keys as dots where their hashes lie.
 
@@ -107,26 +114,28 @@ def draw_ring(
         None: those at the end of the run, each with its mean load over all the time that it served.
     keys : hot keys shown at most, from 0; shards of one key (at most 32) count as one and are shown together. Keys with less than 0.2 % of
         the units are not hot, and names for which there is no room are left out, the least loaded first.
+    most : share of the ceiling for which the darkest shade stands, above 0 and up to 1. None: chosen by the data.
 
     Raises
     ------
     TypeError
         No result, or no Axes.
     ValueError
-        There is no such resource, second, or number of keys.
+        There is no such resource, second, number of keys, or share.
     """
     check_drawn(result, axes)
     record = record_of(result, resource)
     if at_s is not None:
         at_s = second_of("at_s", at_s, result)
     keys = whole_number("keys", keys, 0)
+    darkest = share_of_ceiling(most)
     standing = _standing(record.partitions, result.grid.duration_s if at_s is None else at_s)
     load, refused = _colours(result, resource, standing, at_s)
-    most = float(load.max(initial=0.0))
+    greatest = float(load.max(initial=0.0))
     spans = _spans(standing)
     if len(standing) > _ARCS_MAX:
         spans, load, refused = _fewer(spans, load, refused)
-    arcs = _draw_arcs(spans, load, refused, axes)
+    arcs = _draw_arcs(spans, load, refused, load_scale(greatest, darkest), axes)
     dots = hot_keys(result, resource, keys)
     if at_s is not None:
         dots = [replace(dot, partitions=min(dot.partitions, _holding(standing, dot.position))) for dot in dots]
@@ -146,7 +155,7 @@ def draw_ring(
     ]
     entries += _draw_dots(dots, axes)
     _draw_names(dots, scale, longest, axes)
-    load_bar(axes, arcs, most, below=True)
+    load_bar(axes, arcs, greatest, below=True)
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
     axes.set_title(f"Hash ring{where}", loc="left", fontsize=TITLE_POINTS)
     legend(axes, [handle for handle, _ in entries], [label for _, label in entries], columns=3)
@@ -242,12 +251,12 @@ def _fewer(spans: Floats, load: Floats, refused: Ints) -> tuple[Floats, Floats, 
     return np.column_stack([edges[:-1], edges[1:]]), loaded, worst
 
 
-def _draw_arcs(spans: Floats, load: Floats, refused: Ints, axes: Axes) -> PatchCollection:
+def _draw_arcs(spans: Floats, load: Floats, refused: Ints, scale: Normalize, axes: Axes) -> PatchCollection:
     """The ring; those that refused something are laid over the others. Slivers come last, so that nothing hides them."""
     wedges = [Wedge((0, 0), _OUTER, 90 - 360 * high, 90 - 360 * low, width=_OUTER - _INNER) for low, high in spans]
     rule = {"edgecolor": "white", "linewidth": 1.0} if len(spans) <= _RULED_ARCS else {"linewidth": 0.0}
     order = np.argsort(spans[:, 0] - spans[:, 1], kind="stable")
-    arcs = PatchCollection([wedges[k] for k in order], cmap=LOAD_COLOURS, norm=load_scale(load.max()), **rule)
+    arcs = PatchCollection([wedges[k] for k in order], cmap=LOAD_COLOURS, norm=scale, **rule)
     arcs.set_array(load[order])
     arcs.set_label("load")
     axes.add_collection(arcs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from sim.names import TABLE, Dimension
@@ -13,7 +14,7 @@ from sim.results.phrases import name
 from sim.results.plots.arguments import check_figure, check_result
 from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Picture, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
-from sim.results.plots.partitions import draw_partitions
+from sim.results.plots.partitions import Map, draw_map, finish_map, share_scale
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 
@@ -28,7 +29,8 @@ _INDEX_INCHES = 3.6  # that the figure grows for each
 def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     """Draw a run: rates of each dimension that has traffic, above a map of the partitions; below, the same of indexes.
 
-    An index is shown where it throttled, or where auto scaling, a schedule or an event did something to it.
+    An index is shown where it throttled, or where auto scaling, a schedule or an event did something to it. The colours
+    of loads mean the same in all maps.
 
     Parameters
     ----------
@@ -64,11 +66,15 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
         parts.append((resource, None, min(1.6, 0.8 + 0.2 * (len(record.partitions) - len(record.splits)))))
     heights = [height for _, _, height in parts]
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    maps: list[tuple[Axes, Map]] = []
     for (resource, dimension, _), panel in zip(parts, panels, strict=True):
         if dimension is None:
-            draw_partitions(result, panel, resource=resource)
+            maps.append((panel, draw_map(result, panel, resource=resource)))
         else:
             draw_rates(result, dimension, panel, resource=resource)
+    share_scale([drawn for _, drawn in maps])
+    for panel, drawn in maps:
+        finish_map(panel, drawn)
     for panel in panels[:-1]:
         panel.set_xlabel("")
         panel.tick_params(labelbottom=False)
