@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from sim.keyspace.domain import Floats, Ints
 from sim.names import TABLE
@@ -74,9 +74,10 @@ class Map(NamedTuple):
 def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE, most: float | None = None) -> Axes:
     """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
 
-    A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
-    whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
-    the whole table refused is no partition's doing: a strip above the bands shows when.
+    Bands are numbered from 0 at their middles, by the partitions that the run began with where these are few, else by their place at the
+    end. A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or
+    writes, whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a
+    limit of the whole table refused is no partition's doing: a strip above the bands shows when.
 
     Parameters
     ----------
@@ -310,8 +311,10 @@ def _partition_ticks(partitions: Sequence[PartitionRecord], places: Ints, axes: 
         axes.set_yticks([float(places[number].mean()) for number in first], [str(number) for number in first])
         axes.tick_params(axis="y", length=0)
     else:
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        # A band's number stands at its middle, where there are few bands and where there are many.
+        final = int(places[:, 1].max())
+        numbers = [int(n) for n in MaxNLocator(nbins=6, integer=True).tick_values(0, final) if 0 <= n < final]
+        axes.set_yticks([n + 0.5 for n in numbers], [f"{n:,}" for n in numbers])
 
 
 def _partition_legend(
