@@ -225,7 +225,7 @@ def test_keys_that_nobody_would_call_hot_are_no_dots() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, NOTEBOOK])
 def test_names_round_the_ring_do_not_overlap(size: tuple[float, float]) -> None:
-    for result in (on_demand(32, partitions=24), run_of("ten-suffixes"), run_of("collection")):
+    for result in (on_demand(32, partitions=24), run_of("ten-suffixes"), run_of("collection"), limited(partitions=8)):
         panel = plots.draw_ring(result, axes(size))
         figure = panel.figure
         assert isinstance(figure, Figure)
@@ -270,6 +270,23 @@ def test_partitions_inside_an_item_collection_are_slivers_that_can_be_seen() -> 
 def test_a_ring_that_cannot_be_drawn_says_why(more: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says.replace("(", r"\(")):
         plots.draw_ring(on_demand(10), axes(), **more)
+
+
+def test_a_ring_tells_that_the_tables_own_limit_refused_and_colours_no_partition_for_it() -> None:
+    """150 units/s of burst are spent at 15 min, and from there on the table refuses a fourth."""
+    hatched = "throttled by the table's limit"
+    panel = plots.draw_ring(run_of("burst"), axes())
+    ring = collection(panel, hatched)
+    assert to_rgb(ring.get_edgecolor()[0][:3]) == to_rgb(base.TABLE_LIMIT_COLOUR)
+    assert ring.get_hatch() == base.HATCH
+    assert np.hypot(*ring.get_paths()[0].vertices.T).max() < 0.8, "it hides no arc"
+    assert hatched in legend(panel)
+    assert "throttled" not in legend(panel)
+    for at_s, limited in ((0, False), (14.5 * 60, False), ("15m", True), (1800, True)):
+        assert (hatched in legend(plots.draw_ring(run_of("burst"), axes(), at_s=at_s))) is limited
+    assert hatched not in legend(plots.draw_ring(run_of("one-item"), axes()))
+    index = plots.draw_ring(indexed(), axes(), resource="index/hot")
+    assert "throttled by the index's limit" in legend(index)
 
 
 def test_labels_are_spread_as_little_as_may_be() -> None:
@@ -573,9 +590,10 @@ def test_bars_are_the_shares_of_attempts_served_and_throttled() -> None:
     assert panel.get_xlabel() == "share of attempts"
 
 
-def limited(capacity: float = 10, **traffic: object) -> Result:
+def limited(capacity: float = 10, partitions: int = 1, **traffic: object) -> Result:
     """A minute of 20 writes a second to provisioned capacity without burst credit, request by request."""
-    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": capacity, "burst_at_start": 0}
+    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": capacity}
+    table |= {"burst_at_start": 0, "partitions": partitions}
     pattern = {"name": "w", "operation": "PutItem", "arrivals": "even", "rate": 20, **traffic}
     document = {"format": 1, "duration": 60, "level": "request", "table": table, "traffic": [pattern]}
     return sim.run(sim.from_dict({**document, "fields": {"k": {"kind": "uniform", "count": 100}}}))
@@ -666,6 +684,7 @@ def test_the_colours_of_loads_mean_the_same_in_all_maps() -> None:
     assert alone.images[0].norm.vmax == pytest.approx(0.5)
 
 
+@cache
 def indexed() -> Result:
     """Updates that change an index's key, which costs the index two units each: 800 a second in its one partition, 200 in each of two."""
     gsi = {"name": "hot", "pk": "H", "read_capacity": 1, "write_capacity": 500, "burst_at_start": 0}

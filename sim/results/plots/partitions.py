@@ -28,7 +28,6 @@ from sim.results.plots.base import (
     TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
     TITLE_POINTS,
-    joined_spans,
     legend,
     literal,
     size_inches,
@@ -42,7 +41,8 @@ from sim.results.plots.loads import (
     load_bar,
     load_scale,
     loads,
-    own_limits,
+    table_limit_patch,
+    table_limit_spans,
     throttled_marks,
     throttled_patch,
 )
@@ -239,18 +239,9 @@ def _hatch(throttled: Ints, how_much: int, extent: tuple[float, float, float, fl
 
 def _draw_table_limits(result: Outcome, resource: str, axes: Axes, top: float) -> bool:
     """A hatched strip above the bands in the periods in which a limit of the whole table refused; returns whether there is one."""
-    edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
-    spans = []
-    for lane in result.resources[resource].lanes.values():
-        for limit, series in lane.by_limit.items():
-            if limit in own_limits(result):
-                continue
-            first_s, end_s = lane.first_s[limit], lane.last_s[limit] + result.grid.tick_s
-            spans += [
-                (max(edges_s[k], first_s), min(edges_s[k + 1], end_s)) for k in np.flatnonzero(series > 0).tolist()
-            ]
-    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in joined_spans(spans)]
+    spans = table_limit_spans(result, resource)
+    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in spans]
     if bars:
         axes.broken_barh(
             bars,
@@ -324,11 +315,7 @@ def _partition_legend(
     entries: list[tuple[bool, Patch | Line2D, str]] = [
         (bool((throttled == MORE).any()), *throttled_patch(MORE)),
         (bool((throttled == LITTLE).any()), *throttled_patch(LITTLE)),
-        (
-            by_table,
-            Patch(facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0),
-            "throttled by the table's limit" if resource == TABLE else "throttled by the index's limit",
-        ),
+        (by_table, *table_limit_patch(resource)),
         (
             bool(record.splits),
             Line2D([], [], color="black", linewidth=1.4, marker="|", linestyle="none", markersize=10),

@@ -18,12 +18,15 @@ from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import Position
 from sim.names import TABLE
+from sim.results.bottleneck import period_edges_s
 from sim.results.phrases import clock, name, percent, plural
 from sim.results.plots.arguments import check_drawn, record_of, second_of, share_of_ceiling, whole_number
 from sim.results.plots.base import (
     CHARACTER_EM,
+    HATCH,
     KEY_COLOUR,
     LOAD_COLOURS,
+    TABLE_LIMIT_COLOUR,
     TITLE_POINTS,
     columns_of,
     legend,
@@ -38,6 +41,8 @@ from sim.results.plots.loads import (
     load_scale,
     loads,
     mean_loads,
+    table_limit_patch,
+    table_limit_spans,
     throttled_marks,
     throttled_patch,
 )
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
 HOT_FRACTION = 0.002  # of a resource's units: a key with less is no hot key
 FAMILY_MAX = 32  # keys of one prefix up to which they are taken for shards of one key, and shown together
 _INNER, _OUTER = 0.8, 1.0  # radii of the ring
+_LIMIT_INNER = 0.72  # radius of the hatched ring of the table's limit, inside the other
 _DOTS_AT = 1.06  # just outside the ring, so that a dot hides no narrow arc
 _LABELS_AT, _TOP = 1.24, 1.36  # radius of the circle of names; half the picture's height where it is wide enough
 _RADIUS_FRACTION_MIN = 0.62  # of half the picture: names are cut short rather than the ring made smaller
@@ -104,9 +110,10 @@ def draw_ring(
     """Draw the hash space of a resource as a ring, clockwise from the top: partitions as arcs, hot keys as dots where their hashes lie.
 
     An arc is as wide as its partition's range, and coloured by what it consumed of its ceiling, in the colours of `draw_partitions`; where
-    it refused something itself it has the colour of throttling. A partition inside one item collection has no width: it is a sliver beside
-    the others of that place. A dot's area is the key's share of the units asked over the run; keys that differ in their last part alone,
-    as the shards of one key do, have one marker.
+    it refused something itself it has the colour of throttling. What a limit of the whole table refused is no partition's doing: a hatched
+    ring inside the other tells that it did. A partition inside one item collection has no width: it is a sliver beside the others of that
+    place. A dot's area is the key's share of the units asked over the run; keys that differ in their last part alone, as the shards of one
+    key do, have one marker.
 
     Parameters
     ----------
@@ -136,14 +143,18 @@ def draw_ring(
     if len(standing) > _ARCS_MAX:
         spans, load, refused = _fewer(spans, load, refused)
     arcs = _draw_arcs(spans, load, refused, load_scale(greatest, darkest), axes)
+    by_table = _is_limited(result, resource, at_s)
+    if by_table:
+        _draw_table_limit(resource, axes)
     dots = hot_keys(result, resource, keys)
     if at_s is not None:
         dots = [replace(dot, partitions=min(dot.partitions, _holding(standing, dot.position))) for dot in dots]
     scale, longest = _set_view(dots, axes)
     for partition, span in zip(standing, spans, strict=False):
-        room = 2 * np.pi * _NUMBERS_AT * scale * (span[1] - span[0])
+        numbers_at = _NUMBERS_AT - (_INNER - _LIMIT_INNER if by_table else 0.0)
+        room = 2 * np.pi * numbers_at * scale * (span[1] - span[0])
         if 1 < len(standing) <= _NUMBERED_ARCS and room > _NUMBER_POINTS:
-            x, y = _point(float(span.mean()), _NUMBERS_AT)
+            x, y = _point(float(span.mean()), numbers_at)
             axes.text(x, y, f"{partition.number}", ha="center", va="center", fontsize=8, color="0.3")
     when = "load of the whole run" if at_s is None else f"load at {clock(at_s)}"
     axes.text(
@@ -153,6 +164,8 @@ def draw_ring(
     entries: list[tuple[Patch | Line2D, str]] = [
         throttled_patch(kind) for kind in (MORE, LITTLE) if (refused == kind).any()
     ]
+    if by_table:
+        entries.append(table_limit_patch(resource))
     entries += _draw_dots(dots, axes)
     _draw_names(dots, scale, longest, axes)
     load_bar(axes, arcs, greatest, below=True)
@@ -226,8 +239,31 @@ def _colours(
         load, refused = mean_loads(result, resource)
         return load[numbers], refused[numbers]
     load, refused = loads(result, resource)
-    period = min(int(np.searchsorted(result.period_starts_s, at_s, side="right")) - 1, result.grid.periods - 1)
+    period = _period(result, at_s)
     return load[numbers, period], refused[numbers, period]
+
+
+def _is_limited(result: Outcome, resource: str, at_s: float | None) -> bool:
+    """Whether a limit of the whole table or index refused something, in the period of a second or at all."""
+    spans = table_limit_spans(result, resource)
+    if at_s is None:
+        return bool(spans)
+    edges_s = period_edges_s(result)
+    period = _period(result, at_s)
+    return any(begin < edges_s[period + 1] and edges_s[period] < end for begin, end in spans)
+
+
+def _draw_table_limit(resource: str, axes: Axes) -> None:
+    ring = Wedge((0, 0), _INNER - 0.01, 0, 360, width=_INNER - 0.01 - _LIMIT_INNER)
+    label = table_limit_patch(resource)[1]
+    axes.add_collection(
+        PatchCollection([ring], facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0, label=label)
+    )
+
+
+def _period(result: Outcome, at_s: float) -> int:
+    """The period in which a second lies; the end of the run is in the last."""
+    return min(int(np.searchsorted(result.period_starts_s, at_s, side="right")) - 1, result.grid.periods - 1)
 
 
 def _spans(standing: Sequence[PartitionRecord]) -> Floats:
