@@ -32,6 +32,7 @@ _LOGARITHMIC_FROM = (
     16  # times as many shards at the right as at the left: from here on each doubling has the same width
 )
 _TICKS_MAX = 12
+_TOP_MARGIN = 1.08  # of the highest that is in view
 
 
 def draw_shards(
@@ -49,7 +50,7 @@ def draw_shards(
     Points are units consumed per second, the mean of the whole run unless ``between`` says otherwise: where partitions split in the course
     of it, that is the mean of before and after. Of several runs with one count (other seeds, or other names of the shards) the point is
     their mean, with a band from the least to the most. The dashed line is the ceiling of all partitions together, in the mean over the
-    same time.
+    same time; where it is above the view, the legend tells it. Runs without such traffic have a word in place of a legend.
 
     Parameters
     ----------
@@ -81,10 +82,14 @@ def draw_shards(
         axes.fill_between(counts, least, most, color=CONSUMED_COLOUR, alpha=0.35, linewidth=0, label="least to most")
     axes.plot(counts, mean, color=CONSUMED_COLOUR, marker="o", markersize=7, markeredgecolor="black", label="consumed")
     axes.plot(counts, offered, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
-    axes.plot(counts, room, color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label="ceiling of all partitions")
     top = float(max(offered.max(), mean.max()))
     if room.min() <= 1.6 * top:
         top = max(top, float(min(room.max(), 1.6 * top)))
+    seen = room.min() <= _TOP_MARGIN * top
+    label = (
+        "ceiling of all partitions" if seen else f"ceiling of all partitions from {amount(room.min())}/s, out of view"
+    )
+    axes.plot(counts, room, color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label=label)
     fine = np.unique(np.concatenate([np.linspace(counts[0], counts[-1], 200), counts.astype(float)]))
     if ideal:
         _draw_ideal(fine, np.interp(fine, counts, offered), CEILING_PER_S[dimension], axes)
@@ -95,7 +100,11 @@ def draw_shards(
         axes.plot(whole, law, color=LAW_COLOUR, linestyle=":", linewidth=2.0, label=label)
     _set_scales(counts, top, dimension, axes)
     axes.set_title("Shards and throughput", loc="left", fontsize=TITLE_POINTS)
-    legend(axes, *axes.get_legend_handles_labels(), columns=3)
+    if offered.any():
+        legend(axes, *axes.get_legend_handles_labels(), columns=3)
+    else:
+        nothing = f"no {dimension}s in these runs"
+        axes.text(0.5, 0.5, nothing, transform=axes.transAxes, ha="center", va="center", fontsize=11)
     return axes
 
 
@@ -185,7 +194,7 @@ def _draw_ideal(counts: Floats, offered: Floats, ceiling_per_s: float, axes: Axe
 
 
 def _set_scales(counts: Floats, top: float, dimension: Dimension, axes: Axes) -> None:
-    axes.set_ylim(0, 1.08 * (top or 1.0))
+    axes.set_ylim(0, _TOP_MARGIN * (top or 1.0))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_ylabel(f"{dimension} units/s")
