@@ -534,6 +534,25 @@ def test_many_shards_are_on_a_scale_of_doublings() -> None:
     assert plots.draw_shards({1: result, 10: result}, axes()).get_xscale() == "linear"
 
 
+def test_a_ceiling_out_of_view_and_runs_without_such_traffic_are_told_in_words() -> None:
+    runs = {1: on_demand(10), 10: on_demand(10, partitions=500, duration=60)}
+    high = plots.draw_shards({1: runs[10]}, axes())
+    assert "ceiling of all partitions from 500,000/s, out of view" in legend(high)
+    assert high.get_ylim()[1] < 500_000
+    assert "ceiling of all partitions" in legend(plots.draw_shards(runs, axes()))
+    reads = plots.draw_shards(runs, axes(), dimension="read")
+    assert [text.get_text() for text in reads.texts] == ["no reads in these runs"]
+    assert legend(reads) == []
+    assert not plots.draw_shards(runs, axes()).texts
+
+
+def test_the_rows_of_a_legend_are_even() -> None:
+    assert [base.even_columns(entries, 5) for entries in (1, 5, 6, 7, 10, 11)] == [1, 5, 3, 4, 5, 4]
+    figure = compared(2).plot()
+    assert len(figure.legends[0].get_texts()) == 6
+    assert figure.legends[0]._ncols == 3
+
+
 @pytest.mark.parametrize(
     ("runs", "more", "says"),
     [
@@ -767,6 +786,39 @@ def test_hostile_names_are_drawn_as_they_are(tmp_path: Path) -> None:
     plots.draw_comparison(comparison, base.with_canvas(figure).subplots())
     save_figure(lambda: figure, tmp_path / "bars.png")
     plots.save_comparison(sim.compare(dict.fromkeys(HOSTILE[:3], result)), tmp_path / "all.png")
+
+
+def test_titles_in_scripts_that_no_font_has_are_shown_in_a_notebook_in_silence(tmp_path: Path) -> None:
+    """Warnings are errors here; a notebook shows a figure by its PNG, or, with pyplot, prints it with a tight box."""
+    result = weighted(("表の", "表の2"), 1)
+    comparison = sim.compare({"表": result, "テ": result})
+    for figure in (plots.plot_run(result), plots.plot_comparison(comparison)):
+        assert isinstance(figure, base.Picture)
+        assert figure._repr_png_().startswith(b"\x89PNG")
+        figure.savefig(tmp_path / "a.svg")
+        figure.canvas.print_figure(tmp_path / "b.png", bbox_inches="tight")
+    with pytest.warns(UserWarning, match="Glyph"):  # which a figure that is not of ours still gives
+        Figure().text(0, 0, "表").figure.savefig(tmp_path / "c.png")  # type: ignore[union-attr]
+
+
+def test_a_figure_too_small_for_what_is_in_it_is_drawn_in_silence(tmp_path: Path) -> None:
+    result = on_demand(10)
+    for draw in (plots.draw_ring, plots.draw_levels):
+        figure = plots.figure(height_inches=1, width_inches=1)
+        draw(result, figure.subplots())
+        assert figure._repr_png_()
+    for made, of in ((plots.plot_run, result), (plots.plot_comparison, compared(2))):
+        mine = Figure(figsize=(1, 1))
+        made(of, mine).savefig(tmp_path / "a.png")
+
+
+def test_a_share_stands_behind_its_key_in_every_script() -> None:
+    """A percentage after Arabic letters would be drawn before them; an invisible mark ends what runs from right to left."""
+    panel = plots.draw_ring(weighted(("اسم", "alice")), axes())
+    said = [text.get_text() for text in panel.texts if "%" in text.get_text()]
+    assert sorted(said) == ["alice  33 %", "\u200eاسم\u200e  67 %"]
+    title = plots.plot_comparison(sim.compare({"اسم": on_demand(10)})).axes[0].get_title(loc="left")
+    assert title.strip().startswith("\u200eاسم\u200e")
 
 
 def lightness(colour: str | Sequence[float]) -> float:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from numbers import Real
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
@@ -71,6 +74,29 @@ TITLE_POINTS = 10  # of a panel
 CHARACTER_EM = 0.6  # width of a character on average, rather more than less
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warnings of matplotlib about what is in order for a picture here."""
+    with catch_warnings():
+        # No font has every script: a title in another one shows boxes, and the report has it in full.
+        filterwarnings("ignore", message="Glyph .* missing from")
+        filterwarnings("ignore", message="Matplotlib currently does not support")
+        # A figure of one inch has no room for what is in it; it is as small as was asked for.
+        filterwarnings("ignore", message="constrained_layout not applied")
+        yield
+
+
+LEFT_TO_RIGHT = "\u200e"  # a mark that fonts have, unlike the isolates
+
+
+class Layout(ConstrainedLayoutEngine):
+    """The layout of all pictures, which does its best in silence where there is no room."""
+
+    def execute(self, fig: Any) -> None:
+        with quiet():
+            super().execute(fig)
+
+
 class Picture(Figure):
     """A figure that a notebook shows as it is, whether or not pyplot has been imported."""
 
@@ -78,6 +104,20 @@ class Picture(Figure):
         picture = BytesIO()
         with_canvas(self).savefig(picture, format="png")
         return picture.getvalue()
+
+    def draw(self, renderer: Any) -> None:
+        with quiet():
+            super().draw(renderer)
+
+    def get_tightbbox(
+        self, renderer: Any = None, *args: Any, **more: Any
+    ) -> Any:  # before a notebook with pyplot draws
+        with quiet():
+            return super().get_tightbbox(renderer, *args, **more)
+
+    def savefig(self, *args: Any, **more: Any) -> None:
+        with quiet():
+            super().savefig(*args, **more)
 
 
 def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) -> Picture:
@@ -96,7 +136,7 @@ def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) 
         if isinstance(inches, bool) or not isinstance(inches, Real) or not 0 < inches <= _INCHES_MAX:
             raise ValueError(f"{side} is a number above 0 and up to {_INCHES_MAX}, not {inches!r}")
     made = Picture(figsize=(width_inches, height_inches), dpi=DPI)
-    made.set_layout_engine("constrained")
+    made.set_layout_engine(Layout())
     return made
 
 
@@ -112,7 +152,7 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns
     if not handles:
         return
     width = size_inches(axes)[0]
-    columns = min(len(handles), columns, max(2, int(width / _LEGEND_COLUMN_INCHES)))
+    columns = even_columns(len(handles), min(columns, max(2, int(width / _LEGEND_COLUMN_INCHES))))
     axes.legend(
         handles,
         labels,
@@ -132,6 +172,11 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns
     title = axes.get_title(loc="left")
     if title and taken + columns_of(title) * CHARACTER_EM * TITLE_POINTS > width * 72:
         axes.set_title(title, loc="left", fontsize=TITLE_POINTS, pad=6 + 1.5 * _LEGEND_POINTS * rows)
+
+
+def even_columns(entries: int, most: int) -> int:
+    """Columns of a legend, at most so many, in which no entry is left for a row of its own where the rows can be even."""
+    return -(-entries // -(-entries // most))
 
 
 def time_unit(result: Outcome) -> tuple[float, str]:
@@ -163,6 +208,12 @@ def time_bins(count: int, most: int) -> Ints:
 def literal(text: str) -> str:
     """Text in which a dollar sign is no mathematics."""
     return text.replace("$", r"\$")
+
+
+def isolated(text: str) -> str:
+    """A text after which the line goes on from left to right, though it is of a script that is written from right to left."""
+    right_to_left = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return f"{LEFT_TO_RIGHT}{text}{LEFT_TO_RIGHT}" if right_to_left else text
 
 
 def columns_of(text: str) -> int:

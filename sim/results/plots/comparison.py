@@ -31,8 +31,11 @@ from sim.results.plots.base import (
     WAITING_COLOUR,
     WAITING_HATCH,
     Figure,
+    Layout,
     Picture,
     columns_of,
+    even_columns,
+    isolated,
     legend,
     literal,
     size_inches,
@@ -154,7 +157,7 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         height = SIZE_INCHES[1] + _ROW_INCHES * (rows - 1) + 1.6 * (len(dimensions) - 1) * rows
         figure = Picture(figsize=(SIZE_INCHES[0], height), dpi=DPI)
     figure.clear()
-    with_canvas(figure).set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    with_canvas(figure).set_layout_engine(Layout(h_pad=0.06, hspace=0.02))
     heights = [1.0] * len(dimensions) + [0.9]
     grid = figure.subplots(len(heights) * rows, columns, squeeze=False, height_ratios=heights * rows)
     for place in range(len(variants), rows * columns):
@@ -186,7 +189,7 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=_LEGEND_COLUMNS,
+        ncols=even_columns(len(entries), _LEGEND_COLUMNS),
         frameon=False,
         fontsize=8,
     )
@@ -265,7 +268,8 @@ def _put_name(variant: Variant, best: bool, inches: float, panel: Axes) -> None:
     lines = textwrap.wrap(f"{says[0].upper()}{says[1:]}", max(12, int(inches * _VERDICT_CHARACTERS_PER_INCH)))
     room = max(8, int(inches * _TITLE_CHARACTERS_PER_INCH))
     mark = " ✓" if best else ""
-    title = literal(name(variant.title, longest=room * len(variant.title) // max(1, columns_of(variant.title))))
+    longest = room * len(variant.title) // max(1, columns_of(variant.title))
+    title = isolated(literal(name(variant.title, longest=longest)))
     panel.set_title(f"{title}{mark}" + "\n" * _VERDICT_LINES, loc="left", fontsize=11, fontweight="bold")
     panel.annotate(
         "\n".join(lines[:_VERDICT_LINES]),

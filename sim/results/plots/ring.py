@@ -29,6 +29,7 @@ from sim.results.plots.base import (
     TABLE_LIMIT_COLOUR,
     TITLE_POINTS,
     columns_of,
+    isolated,
     legend,
     literal,
     size_inches,
@@ -344,7 +345,11 @@ def _draw_dots(dots: Sequence[Dot], axes: Axes) -> list[tuple[Patch | Line2D, st
         marker = markers.get(family, "o")
         x, y = np.array([_point(dot.at, _DOTS_AT) for dot in these]).T
         area = [max(_DOT_AREA_MIN, _DOT_AREA_MAX * dot.share) for dot in these]
-        label = f"{literal(name(family, longest=_LABEL_CHARACTERS_MAX))}…: {len(these)} keys" if family else "hot key"
+        label = (
+            f"{isolated(literal(name(family, longest=_LABEL_CHARACTERS_MAX)))}…: {len(these)} keys"
+            if family
+            else "hot key"
+        )
         axes.scatter(
             x, y, s=area, marker=marker, color=KEY_COLOUR, edgecolors="black", linewidths=1.0, zorder=4, label=label
         )
@@ -389,4 +394,4 @@ def _label(dot: Dot, longest: int) -> str:
     if dot.family and len(key) > longest:
         key = f"…{key.removeprefix(dot.family)}"
     several = f", {dot.partitions} partitions" if dot.partitions > 1 else ""
-    return f"{literal(name(key, longest=longest))}  {percent(dot.share)}{several}"
+    return f"{isolated(literal(name(key, longest=longest)))}  {percent(dot.share)}{several}"

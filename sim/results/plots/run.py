@@ -12,7 +12,7 @@ from sim.names import TABLE, Dimension
 from sim.results.explain import verdict
 from sim.results.phrases import name
 from sim.results.plots.arguments import check_figure, check_result
-from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Picture, columns_of, literal, with_canvas
+from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Layout, Picture, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
 from sim.results.plots.partitions import Map, draw_map, finish_map, share_scale
 from sim.results.plots.rates import draw_rates
@@ -52,7 +52,7 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
         figure = Picture(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
     with_canvas(figure)
-    figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    figure.set_layout_engine(Layout(h_pad=0.06, hspace=0.02))
     parts: list[tuple[str, Dimension | None, float]] = []  # resource; dimension, or None for its partitions; height
     for resource in shown:
         record = result.resources[resource]
