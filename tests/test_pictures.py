@@ -27,6 +27,7 @@ from sim import Result, plots
 from sim.keyspace.hashing import HASH_SPACE, position_of
 from sim.names import Dimension, ErrorName, Limit
 from sim.results.explain import verdict
+from sim.results.phrases import amount
 from sim.results.plots import base
 from sim.results.plots.ring import spread_out
 from sim.results.plots.saving import save_figure
@@ -521,7 +522,8 @@ def test_a_span_of_time_is_taken_where_one_is_asked_for() -> None:
     whole = plots.draw_shards({1: result}, axes())
     counts = [*result.table.partition_counts, (3600.0, 0)]
     mean = sum(count * (later - at_s) for (at_s, count), (later, _) in pairwise(counts)) / 3600
-    assert line(whole, "ceiling of all partitions")[1][0] == pytest.approx(1000 * mean)
+    told = f"ceiling of all partitions from {amount(1000 * mean)}/s, out of view"
+    assert line(whole, told)[1][0] == pytest.approx(1000 * mean)
 
 
 def test_many_shards_are_on_a_scale_of_doublings() -> None:
