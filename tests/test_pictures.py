@@ -25,8 +25,9 @@ import models
 import sim
 from sim import Result, plots
 from sim.keyspace.hashing import HASH_SPACE, position_of
-from sim.names import Dimension, Limit
+from sim.names import Dimension, ErrorName, Limit
 from sim.results.explain import verdict
+from sim.results.phrases import amount
 from sim.results.plots import base
 from sim.results.plots.ring import spread_out
 from sim.results.plots.saving import save_figure
@@ -225,7 +226,7 @@ def test_keys_that_nobody_would_call_hot_are_no_dots() -> None:
 
 @pytest.mark.parametrize("size", [SMALL, NOTEBOOK])
 def test_names_round_the_ring_do_not_overlap(size: tuple[float, float]) -> None:
-    for result in (on_demand(32, partitions=24), run_of("ten-suffixes"), run_of("collection")):
+    for result in (on_demand(32, partitions=24), run_of("ten-suffixes"), run_of("collection"), limited(partitions=8)):
         panel = plots.draw_ring(result, axes(size))
         figure = panel.figure
         assert isinstance(figure, Figure)
@@ -257,14 +258,36 @@ def test_partitions_inside_an_item_collection_are_slivers_that_can_be_seen() -> 
     ("more", "says"),
     [
         ({"resource": "index/none"}, "resource 'index/none' is none of this run's: table"),
-        ({"at_s": -1.0}, "at_s is a second of the run, 0 to 180, not -1.0"),
-        ({"at_s": 181.0}, "0 to 180, not 181.0"),
-        ({"keys": -1}, "keys is a number from 0, not -1"),
+        ({"at_s": -1.0}, 'at_s is a second of the run, 0 to 180, or a time such as "5m", not -1.0'),
+        ({"at_s": 181.0}, "not 181.0"),
+        ({"at_s": "5m"}, "at_s is a second of the run, 0 to 180, or a time such as \"5m\", not '5m'"),
+        ({"at_s": "soon"}, "not 'soon'"),
+        ({"at_s": float("nan")}, "not nan"),
+        ({"keys": -1}, "keys is a whole number from 0, not -1"),
+        ({"keys": 2.5}, "keys is a whole number from 0, not 2.5"),
+        ({"keys": "3"}, "keys is a whole number from 0, not '3'"),
     ],
 )
 def test_a_ring_that_cannot_be_drawn_says_why(more: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says.replace("(", r"\(")):
         plots.draw_ring(on_demand(10), axes(), **more)
+
+
+def test_a_ring_tells_that_the_tables_own_limit_refused_and_colours_no_partition_for_it() -> None:
+    """150 units/s of burst are spent at 15 min, and from there on the table refuses a fourth."""
+    hatched = "throttled by the table's limit"
+    panel = plots.draw_ring(run_of("burst"), axes())
+    ring = collection(panel, hatched)
+    assert to_rgb(ring.get_edgecolor()[0][:3]) == to_rgb(base.TABLE_LIMIT_COLOUR)
+    assert ring.get_hatch() == base.HATCH
+    assert np.hypot(*ring.get_paths()[0].vertices.T).max() < 0.8, "it hides no arc"
+    assert hatched in legend(panel)
+    assert "throttled" not in legend(panel)
+    for at_s, limited in ((0, False), (14.5 * 60, False), ("15m", True), (1800, True)):
+        assert (hatched in legend(plots.draw_ring(run_of("burst"), axes(), at_s=at_s))) is limited
+    assert hatched not in legend(plots.draw_ring(run_of("one-item"), axes()))
+    index = plots.draw_ring(indexed(), axes(), resource="index/hot")
+    assert "throttled by the index's limit" in legend(index)
 
 
 def test_labels_are_spread_as_little_as_may_be() -> None:
@@ -305,6 +328,47 @@ def test_a_burst_bucket_runs_dry_when_arithmetic_says_so() -> None:
     assert isinstance(figure, Figure)
     figure.draw_without_rendering()
     assert np.array(right.get_ylim()) * 150 == pytest.approx(panel.get_ylim())
+
+
+def test_a_bucket_that_is_spent_between_two_looks_is_empty_where_the_bar_begins() -> None:
+    """One unit/s and 300 of burst; 60/s spend them in 300 / 59 = 5.1 s, so the sixth second is the first in which something is refused."""
+
+    def drawn(**traffic: object) -> tuple[Axes, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        table = {"pk": "K", "mode": "provisioned", "read_capacity": 1, "write_capacity": 1}
+        pattern = {"name": "w", "operation": "PutItem", "arrivals": "even", **traffic}
+        result = sim.run(sim.from_dict({"format": 1, "duration": 120, "table": table, "traffic": [pattern]}))
+        panel = plots.draw_levels(result, axes())
+        return (panel, *line(panel, "in the bucket"))
+
+    panel, seconds, tokens = drawn(rate=60)
+    assert seconds.tolist() == [0, 5, 60, 120]
+    assert tokens.tolist() == [300, 0, tokens[2], tokens[3]]
+    assert tokens[2:].max() < 2
+    (bar,) = collection(panel, "throttled").get_paths()
+    assert bar.get_extents().x0 == 5
+    # A first refusal at a look, or none, needs no point; a request of 40 units is refused by what is not empty.
+    assert drawn(rate=[[0, 1], [60, 400]])[1].tolist() == [0, 60, 120]
+    assert drawn(rate=1)[1].tolist() == [0, 60, 120]
+    assert drawn(rate=4, item_bytes=40 * 1024)[1].tolist() == [0, 60, 120]
+
+
+def test_a_partitions_bucket_is_empty_at_its_first_refusal_where_it_alone_refused() -> None:
+    """400 writes/s to one key, and 1,500 from 90 s on: its partition holds 1,000 and gives 1,000 a second, which is spent at 92 s."""
+    document = {
+        "format": 1,
+        "duration": 180,
+        "table": {"pk": "K", "mode": "on-demand", "partitions": 2},
+        "traffic": [{"name": "w", "operation": "PutItem", "arrivals": "even", "rate": [[0, 400], [90, 1500]]}],
+    }
+    result = sim.run(sim.from_dict(document))
+    hot = position_of("K") * 2 // HASH_SPACE
+    panel = plots.draw_levels(result, axes())
+    first_s = result.first_throttle_s
+    assert first_s in (91, 92)
+    minutes, tokens = line(panel, f"partition {hot}")
+    assert (minutes * 60).tolist() == pytest.approx([0, 60, first_s, 120, 180])
+    assert tokens[1:3].tolist() == [1000, 0]
+    assert (line(panel, f"partition {1 - hot}")[0] * 60).tolist() == pytest.approx([0, 60, 120, 180])
 
 
 def test_parts_of_a_divided_rate_are_lines_by_partition() -> None:
@@ -369,8 +433,13 @@ def test_a_depth_that_changes_is_drawn_as_it_changes_and_has_no_seconds_beside_i
         (
             "burst",
             {"limit": "AccountLimitExceeded"},
-            "limit 'AccountLimitExceeded' has no bucket here; there are: KeyRange",
+            'limit \'AccountLimitExceeded\' has no bucket here; there are: "provisioned", "key-range"',
         ),
+        ("burst", {"limit": "account"}, "limit 'account' has no bucket here"),
+        ("burst", {"limit": 7}, "limit 7 has no bucket here"),
+        ("burst", {"partitions": range(100)}, r"partitions \[0, 1, … 99\], 100 numbers: the limit"),
+        ("one-item", {"partitions": 5}, "partitions is a list of partitions' numbers, such as .*, not 5"),
+        ("one-item", {"partitions": [0.5]}, "each of partitions is a whole number from 0, not 0.5"),
         ("burst", {"partitions": [0]}, "has one bucket for all of them"),
         ("one-item", {"partitions": [9]}, "partition 9: there are 0 to 3"),
         ("one-item", {"partitions": []}, "partitions must name at least one"),
@@ -453,7 +522,8 @@ def test_a_span_of_time_is_taken_where_one_is_asked_for() -> None:
     whole = plots.draw_shards({1: result}, axes())
     counts = [*result.table.partition_counts, (3600.0, 0)]
     mean = sum(count * (later - at_s) for (at_s, count), (later, _) in pairwise(counts)) / 3600
-    assert line(whole, "ceiling of all partitions")[1][0] == pytest.approx(1000 * mean)
+    told = f"ceiling of all partitions from {amount(1000 * mean)}/s, out of view"
+    assert line(whole, told)[1][0] == pytest.approx(1000 * mean)
 
 
 def test_many_shards_are_on_a_scale_of_doublings() -> None:
@@ -466,6 +536,25 @@ def test_many_shards_are_on_a_scale_of_doublings() -> None:
     assert plots.draw_shards({1: result, 10: result}, axes()).get_xscale() == "linear"
 
 
+def test_a_ceiling_out_of_view_and_runs_without_such_traffic_are_told_in_words() -> None:
+    runs = {1: on_demand(10), 10: on_demand(10, partitions=500, duration=60)}
+    high = plots.draw_shards({1: runs[10]}, axes())
+    assert "ceiling of all partitions from 500,000/s, out of view" in legend(high)
+    assert high.get_ylim()[1] < 500_000
+    assert "ceiling of all partitions" in legend(plots.draw_shards(runs, axes()))
+    reads = plots.draw_shards(runs, axes(), dimension="read")
+    assert [text.get_text() for text in reads.texts] == ["no reads in these runs"]
+    assert legend(reads) == []
+    assert not plots.draw_shards(runs, axes()).texts
+
+
+def test_the_rows_of_a_legend_are_even() -> None:
+    assert [base.even_columns(entries, 5) for entries in (1, 5, 6, 7, 10, 11)] == [1, 5, 3, 4, 5, 4]
+    figure = compared(2).plot()
+    assert len(figure.legends[0].get_texts()) == 6
+    assert figure.legends[0]._ncols == 3
+
+
 @pytest.mark.parametrize(
     ("runs", "more", "says"),
     [
@@ -474,9 +563,16 @@ def test_many_shards_are_on_a_scale_of_doublings() -> None:
         ({1.5: 10}, {}, "runs: 1.5 is no number of shards"),
         ({1: None}, {}, "runs: 1 shards have no run"),
         ({1: 10}, {"between": (10, 10)}, "between"),
-        ({1: 10}, {"between": (0, 181)}, "0 <= from < to <= 180"),
+        ({1: 10}, {"between": (10, 5)}, "0 <= from < to <= 180"),
+        ({1: 10}, {"between": (0, 181)}, "between is a second of the run, 0 to 180, .* not 181"),
         ({1: 10}, {"between": (0.2, 0.7)}, "no tick of 1 s begins in that time"),
-        ({1: 10}, {"partitions": 0}, "partitions is a number from 1, not 0"),
+        ({float("nan"): 10}, {}, "runs: nan is no number of shards"),
+        ({"1": 10}, {}, "runs: '1' is no number of shards"),
+        ({1: 10}, {"between": 5}, "between 5 must be two seconds of the run"),
+        ({1: 10}, {"between": (1, 2, 3)}, r"between \(1, 2, 3\) must be two seconds of the run"),
+        ({1: 10}, {"between": ("a", "b")}, "between is a second of the run, .* not 'a'"),
+        ({1: 10}, {"partitions": 0}, "partitions is a whole number from 1, not 0"),
+        ({1: 10}, {"partitions": 1.5}, "partitions is a whole number from 1, not 1.5"),
         ({1: 10}, {"dimension": "both"}, "dimension 'both'"),
     ],
 )
@@ -513,6 +609,57 @@ def test_bars_are_the_shares_of_attempts_served_and_throttled() -> None:
     assert [text.get_fontweight() for text in panel.texts] == ["normal", "normal", "bold"]
     assert legend(panel) == ["served", "throttled"]
     assert panel.get_xlabel() == "share of attempts"
+
+
+def limited(capacity: float = 10, partitions: int = 1, **traffic: object) -> Result:
+    """A minute of 20 writes a second to provisioned capacity without burst credit, request by request."""
+    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": capacity}
+    table |= {"burst_at_start": 0, "partitions": partitions}
+    pattern = {"name": "w", "operation": "PutItem", "arrivals": "even", "rate": 20, **traffic}
+    document = {"format": 1, "duration": 60, "level": "request", "table": table, "traffic": [pattern]}
+    return sim.run(sim.from_dict({**document, "fields": {"k": {"kind": "uniform", "count": 100}}}))
+
+
+def parts_of(**runs: Result) -> tuple[dict[str, list[tuple[float, float]]], Axes]:
+    panel = plots.draw_comparison(sim.compare(runs), axes())
+    bars: Any = panel.containers
+    return {bar.get_label(): [(one.get_x(), one.get_width()) for one in bar] for bar in bars}, panel
+
+
+def test_what_failed_unthrottled_or_waits_at_the_end_is_no_part_of_what_was_served() -> None:
+    """An item over 400 KB fails always; a limiter of 12 a second with one second of depth lets (12 × 61 - 1) of 1,200 requests through."""
+    waiting = limited(30, client={"retry": "none", "rate_limit": {"write": 12}})
+    assert waiting.offered == waiting.attempts + waiting.in_flight == 1200
+    parts, panel = parts_of(big=limited(item_bytes=500_000), waits=waiting, throttled=limited())
+    share = waiting.in_flight / 1200
+    assert share == pytest.approx(0.39, abs=0.005)
+    lost = limited().throttled_fraction
+    assert lost > 0.4
+    assert parts["served"] == pytest.approx(np.array([(0, 0), (0, 1 - share), (0, 1 - lost)]))
+    assert parts["throttled"] == pytest.approx(np.array([(0, 0), (1 - share, 0), (1 - lost, lost)]))
+    assert parts["failed"] == pytest.approx(np.array([(0, 1), (1 - share, 0), (1, 0)]))
+    assert parts["waiting"] == pytest.approx(np.array([(1, 0), (1 - share, share), (1, 0)]))
+    assert legend(panel) == ["served", "throttled", "failed", "waiting"]
+    assert [text.get_text().split("\n")[:2] for text in panel.texts[:2]] == [
+        ["0 % throttled", "100 % failed"],
+        ["0 % throttled", "39 % waiting"],
+    ]
+    assert panel.get_xlabel() == "share of attempts, made and to come"
+    colours = {(bar[0].get_facecolor(), bar[0].get_hatch()) for bar in panel.containers}  # type: ignore[index]
+    assert len(colours) == 4
+    few, _ = parts_of(nearly=limited(30, client={"retry": "none", "rate_limit": {"write": 19.5}}))
+    assert list(few) == ["served", "throttled"], "under 5 % are not told"
+
+
+def test_what_an_open_breaker_kept_back_failed_and_was_not_served() -> None:
+    result = limited(1, client={"retry": "none", "circuit_breaker": {"failures": 3, "reset": "5s"}})
+    unsent = result.failures[ErrorName.BREAKER_OPEN]
+    assert unsent > 100
+    assert unsent + result.attempts == 1200
+    parts, _ = parts_of(breaker=result)
+    assert [parts[part][0][1] * 1200 for part in parts] == pytest.approx(
+        [result.attempts - result.throttled, result.throttled, unsent]
+    )
 
 
 def test_a_run_without_traffic_has_no_bar() -> None:
@@ -556,6 +703,40 @@ def test_the_colours_of_loads_mean_the_same_in_all_maps() -> None:
     assert {(panel.images[0].norm.vmin, panel.images[0].norm.vmax) for panel in maps} == {(0.0, 1.0)}
     alone = plots.draw_partitions(run_of("burst"), axes())
     assert alone.images[0].norm.vmax == pytest.approx(0.5)
+
+
+@cache
+def indexed() -> Result:
+    """Updates that change an index's key, which costs the index two units each: 800 a second in its one partition, 200 in each of two."""
+    gsi = {"name": "hot", "pk": "H", "read_capacity": 1, "write_capacity": 500, "burst_at_start": 0}
+    table = {"pk": "{k}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 1000, "partitions": 2}
+    update = {"operation": "UpdateItem", "rate": 400, "arrivals": "even", "touches": {"hot": "key-changed"}}
+    document = {"format": 1, "duration": 120, "table": {**table, "gsi": [gsi]}, "traffic": [{"name": "w", **update}]}
+    return sim.run(sim.from_dict({**document, "fields": {"k": {"kind": "uniform", "count": 1000}}}))
+
+
+def test_in_one_picture_the_darker_map_is_the_more_loaded() -> None:
+    result = indexed()
+    figure = plots.plot_run(result)
+    maps = [panel for panel in figure.axes if panel.images]
+    assert [panel.get_title(loc="left") for panel in maps] == ["Partitions: 2", "Partitions of index/hot: 1"]
+    alone = [plots.draw_partitions(result, axes(), resource=name).images[0].norm.vmax for name in result.resources]
+    assert alone[0] != alone[1]
+    assert [panel.images[0].norm.vmax for panel in maps] == [max(alone)] * 2  # type: ignore[type-var]
+    assert len({tuple(panel.child_axes[0].get_ylim()) for panel in maps}) == 1
+
+
+def test_the_darkest_shade_is_what_it_is_asked_to_be() -> None:
+    result = on_demand(10)
+    assert plots.draw_partitions(result, axes(), most=0.35).images[0].norm.vmax == 0.35
+    ring = plots.draw_ring(result, axes(), most=0.35)
+    assert collection(ring, "load").norm.vmax == 0.35
+    assert ring.child_axes[0].get_xlabel() == "consumed, of ceiling (clipped)"
+    assert plots.draw_ring(result, axes(), most=1).child_axes[0].get_xlabel() == "consumed, of ceiling"
+    for draw in (plots.draw_ring, plots.draw_partitions):
+        for most in (0, 1.01, "1", float("nan"), True):
+            with pytest.raises(ValueError, match="most is a share of the ceiling, above 0 and up to 1, not"):
+                draw(result, axes(), most=most)
 
 
 def test_six_runs_stand_in_two_rows_and_no_words_overlap() -> None:
@@ -609,6 +790,39 @@ def test_hostile_names_are_drawn_as_they_are(tmp_path: Path) -> None:
     plots.save_comparison(sim.compare(dict.fromkeys(HOSTILE[:3], result)), tmp_path / "all.png")
 
 
+def test_titles_in_scripts_that_no_font_has_are_shown_in_a_notebook_in_silence(tmp_path: Path) -> None:
+    """Warnings are errors here; a notebook shows a figure by its PNG, or, with pyplot, prints it with a tight box."""
+    result = weighted(("表の", "表の2"), 1)
+    comparison = sim.compare({"表": result, "テ": result})
+    for figure in (plots.plot_run(result), plots.plot_comparison(comparison)):
+        assert isinstance(figure, base.Picture)
+        assert figure._repr_png_().startswith(b"\x89PNG")
+        figure.savefig(tmp_path / "a.svg")
+        figure.canvas.print_figure(tmp_path / "b.png", bbox_inches="tight")
+    with pytest.warns(UserWarning, match="Glyph"):  # which a figure that is not of ours still gives
+        Figure().text(0, 0, "表").figure.savefig(tmp_path / "c.png")  # type: ignore[union-attr]
+
+
+def test_a_figure_too_small_for_what_is_in_it_is_drawn_in_silence(tmp_path: Path) -> None:
+    result = on_demand(10)
+    for draw in (plots.draw_ring, plots.draw_levels):
+        figure = plots.figure(height_inches=1, width_inches=1)
+        draw(result, figure.subplots())
+        assert figure._repr_png_()
+    for made, of in ((plots.plot_run, result), (plots.plot_comparison, compared(2))):
+        mine = Figure(figsize=(1, 1))
+        made(of, mine).savefig(tmp_path / "a.png")
+
+
+def test_a_share_stands_behind_its_key_in_every_script() -> None:
+    """A percentage after Arabic letters would be drawn before them; an invisible mark ends what runs from right to left."""
+    panel = plots.draw_ring(weighted(("اسم", "alice")), axes())
+    said = [text.get_text() for text in panel.texts if "%" in text.get_text()]
+    assert sorted(said) == ["alice  33 %", "\u200eاسم\u200e  67 %"]
+    title = plots.plot_comparison(sim.compare({"اسم": on_demand(10)})).axes[0].get_title(loc="left")
+    assert title.strip().startswith("\u200eاسم\u200e")
+
+
 def lightness(colour: str | Sequence[float]) -> float:
     """CIE L* of a colour, 0 to 100: what is left of it in print without colour."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
@@ -630,6 +844,9 @@ def test_areas_side_by_side_differ_in_lightness_or_by_a_hatch() -> None:
         (base.LEVEL_COLOUR, "white"),
         (base.ALARM_COLOUR, "white"),
         (base.CAPACITY_COLOUR, base.CONSUMED_COLOUR),
+        (base.FAILED_COLOUR, base.THROTTLED_COLOUR),  # bars
+        (base.FAILED_COLOUR, base.FAILED_HATCH_COLOUR),
+        (base.WAITING_COLOUR, "white"),
     ]
     for one, other in beside:
         assert abs(lightness(one) - lightness(other)) >= 12, (one, other)
@@ -702,3 +919,63 @@ def test_a_key_on_the_ring_lies_in_as_many_partitions_as_served_at_that_second()
 
     assert "partitions" not in viral(split_s - 60)
     assert viral(split_s).endswith(", 2 partitions")
+
+
+SCENARIO = sim.Scenario(
+    duration=60, table=sim.Table(pk="K", mode="on-demand"), traffic=[sim.Traffic(name="w", operation="PutItem", rate=1)]
+)
+DRAWN = [
+    plots.draw_levels,
+    plots.draw_partitions,
+    plots.draw_ring,
+    lambda result, panel: plots.draw_rates(result, "write", panel),
+    lambda result, panel: plots.draw_shards({1: result}, panel),
+]
+
+
+@pytest.mark.parametrize("draw", DRAWN)
+def test_what_is_no_result_or_no_axes_is_told(draw: Any) -> None:
+    for other in (SCENARIO, None):
+        with pytest.raises(
+            TypeError, match=r"a picture is of a result: sim\.run\(scenario\) makes one; not (a Scenario|None)"
+        ):
+            draw(other, axes())
+    for other in (None, Figure()):
+        with pytest.raises(
+            TypeError, match=r"give an Axes: plots\.figure\(\)\.subplots\(\) makes one; not (None|a Figure)"
+        ):
+            draw(on_demand(10), other)
+
+
+def test_what_whole_pictures_are_not_made_of_is_told() -> None:
+    result: Any = on_demand(10)
+    for other in (SCENARIO, None, compared(2)):
+        with pytest.raises(TypeError, match=r"sim\.run\(scenario\) makes one"):
+            plots.plot_run(other)
+    for given_instead in ({"a": result}, [result], result, None):
+        for draw in (plots.plot_comparison, lambda other: plots.draw_comparison(other, axes())):
+            with pytest.raises(TypeError, match=r"sim\.compare\(\{\.\.\.\}\) makes a comparison"):
+                draw(given_instead)
+    panel: Any = axes()
+    for picture, of in ((plots.plot_run, result), (plots.plot_comparison, compared(2))):
+        with pytest.raises(TypeError, match="figure is a Figure, or None for a new one; not a"):
+            picture(of, panel)
+    with pytest.raises(TypeError, match="give an Axes"):
+        plots.draw_comparison(compared(2), None)
+    with pytest.raises(TypeError, match="the dimension comes before the Axes"):
+        plots.draw_rates(result, panel, panel)
+    with pytest.raises(TypeError, match="runs is a run, or several, by the number of shards"):
+        plots.draw_shards([result], panel)
+    for inches in (0, -1, float("nan"), "3", 301):
+        with pytest.raises(ValueError, match="height_inches is a number above 0 and up to 300, not"):
+            plots.figure(height_inches=inches)
+
+
+def test_times_and_limits_are_taken_in_words() -> None:
+    result = on_demand(10)
+    by_word, by_number = (plots.draw_ring(result, axes(), at_s=at) for at in ("1m30s", 90))
+    assert [t.get_text() for t in by_word.texts] == [t.get_text() for t in by_number.texts]
+    by_word, by_number = (plots.draw_shards({1: result}, axes(), between=of) for of in (("1m", "2m"), (60, 120)))
+    assert line(by_word, "consumed")[1].tolist() == line(by_number, "consumed")[1].tolist()
+    assert line(plots.draw_levels(run_of("burst"), axes(), limit="provisioned"), "depth")[1][0] == 45_000
+    assert line(plots.draw_levels(run_of("burst"), axes(), limit="key-range"), "depth")[1][0] == 1000

@@ -164,6 +164,14 @@ def test_the_map_shows_each_partitions_load_and_where_it_refused() -> None:
     assert refused.tolist() == [[0] * 30, [0] * 30, [2] * 30, [0] * 30]
 
 
+@pytest.mark.parametrize(("name", "bands"), [("one-item", 4), ("thousand", 1000)])
+def test_bands_are_numbered_at_their_middles(name: str, bands: int) -> None:
+    panel = draw_partitions(run_of(name), axes())
+    numbered = {label.get_text(): at for at, label in zip(panel.get_yticks(), panel.get_yticklabels(), strict=True)}
+    assert 4 <= len(numbered) <= 8
+    assert all(at == int(text.replace(",", "")) + 0.5 < bands for text, at in numbered.items())
+
+
 def test_what_the_tables_limit_refuses_is_a_strip_above_the_bands_and_colours_no_partition() -> None:
     panel = draw_partitions(run_of("burst"), axes())
     assert not image_data(panel, 1).any()

@@ -51,7 +51,7 @@ _ALL_OF_IT = 0.99
 _WASTED_FRACTION = 0.5  # of a request's units that a filter throws away: worth a sentence
 _PAGES_OF_A_WALK = 1.5  # pages a request from which most requests walk
 _OF_THROTTLES = (ErrorName.PROVISIONED, ErrorName.THROTTLING, ErrorName.REQUEST_LIMIT)
-_UNTOLD_FRACTION = 0.05  # of requests: from here on it is said that they failed, or wait
+UNTOLD_FRACTION = 0.05  # of requests: from here on it is said that they failed, or wait
 _STORM_ATTEMPTS = 1.3  # attempts per request: from here on retries are a part of the trouble
 LOW_UTILISATION = 0.3  # S-DECIDE: below this, on demand is worth a look
 _TOLD_IN_FULL = 3
@@ -104,7 +104,7 @@ def verdict(result: Outcome) -> str:
     when = between_words(result, first_s, min(last_s + result.grid.tick_s, result.grid.duration_s))
     if result.throttled > 0:
         # Requests fail for other reasons too, or wait: then the attempts do not tell what became of them.
-        tells = result.failed_fraction <= result.throttled_fraction + _UNTOLD_FRACTION
+        tells = result.failed_fraction <= result.throttled_fraction + UNTOLD_FRACTION
         failures = "" if tells else f"; {percent(result.failed_fraction)} of requests failed"
         return f"{percent(result.throttled_fraction)} of all attempts throttled, {when}{failures}{_waiting(result)}"
     items = sum(throttle.count for throttle in result.throttles)
@@ -114,7 +114,7 @@ def verdict(result: Outcome) -> str:
 def _waiting(result: Outcome) -> str:
     """A word on requests that had no answer when the run ended, where they are many."""
     share = result.in_flight / result.offered if result.offered else 0.0
-    return "" if share < _UNTOLD_FRACTION else f"; {percent(share)} of requests still wait at the end"
+    return "" if share < UNTOLD_FRACTION else f"; {percent(share)} of requests still wait at the end"
 
 
 # Runs without throttles.
@@ -248,7 +248,7 @@ def _other_failures(result: Outcome, traffic: Traffic) -> Iterator[str]:
             "several items"
         )
     waiting = offered - float(record.succeeded.sum()) - sum(record.failures.values())
-    if offered and waiting >= _UNTOLD_FRACTION * offered and waiting >= 1:
+    if offered and waiting >= UNTOLD_FRACTION * offered and waiting >= 1:
         yield (
             f"of {who} {plural(waiting, 'request')} ({percent(waiting / offered)}) had no answer yet when the run ended: more comes than "
             "is served, and so they wait in the client or are tried again"

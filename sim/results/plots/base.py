@@ -1,32 +1,32 @@
-"""What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture.
-
-A picture asks for its table or index and its dimension by the names that results have for them: ``"table"``, ``"index/NAME"``; ``"read"``,
-``"write"``.
-"""
+"""What all pictures share: the palette, the time axis, legends, and how a name becomes text on a picture."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
+from numbers import Real
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from sim.keyspace.domain import Ints
-from sim.names import ControlAction, Dimension
-from sim.results.recorder import ResourceRecord
+from sim.names import ControlAction
 
 if TYPE_CHECKING:
     from sim.results.outcome import Outcome
 
 SIZE_INCHES = (10.0, 6.0)
 DPI = 100
+_INCHES_MAX = 300  # a picture of 30,000 points has nearly the most that can be drawn
 
 # Okabe and Ito's palette, told apart with every kind of colour vision. In every picture a colour means the same thing; those that stand
 # side by side differ in lightness too, or by a hatch, a dash or a marker, for print without colour.
@@ -35,6 +35,9 @@ THROTTLED_COLOUR = "#D55E00"  # what was refused, and where; over loads with a h
 THROTTLED_HATCH_COLOUR = "#8F3E00"
 SLIGHTLY_THROTTLED_COLOUR = "#F2B88A"  # where less than SLIGHT_FRACTION was refused; with a wider hatch
 SLIGHT_FRACTION = 0.01
+FAILED_COLOUR = "#C8C8C8"  # what came to nothing for another reason than capacity; with a hatch of its own
+FAILED_HATCH_COLOUR = "#555555"
+WAITING_COLOUR = "#777777"  # what has no answer at the end, always dots on white
 TABLE_LIMIT_COLOUR = "#CC79A7"  # a limit of the whole table or index, always a hatch
 OFFERED_COLOUR = "#000000"  # what was asked for, always a line
 ALARM_COLOUR = "#E69F00"  # an alarm that rings, always a bar with its name
@@ -43,7 +46,7 @@ LEVEL_COLOUR = "#0072B2"  # what is in a bucket
 KEY_COLOUR = "#F0E442"  # a key, always a marker with a black edge
 LAW_COLOUR = "#555555"  # what arithmetic says, never what was measured: dotted or dash-dotted
 LOAD_COLOURS = "Blues"  # consumed, of a partition's ceiling
-HATCH, WIDE_HATCH = "////", "//"
+HATCH, WIDE_HATCH, FAILED_HATCH, WAITING_HATCH = "////", "//", "xxx", "..."
 CHANGE_MARKS: Mapping[str, tuple[str, str]] = {
     ControlAction.AUTO_SCALING: ("auto scaling", "o"),
     ControlAction.SCHEDULE: ("schedule", "D"),
@@ -71,6 +74,29 @@ TITLE_POINTS = 10  # of a panel
 CHARACTER_EM = 0.6  # width of a character on average, rather more than less
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warnings of matplotlib about what is in order for a picture here."""
+    with catch_warnings():
+        # No font has every script: a title in another one shows boxes, and the report has it in full.
+        filterwarnings("ignore", message="Glyph .* missing from")
+        filterwarnings("ignore", message="Matplotlib currently does not support")
+        # A figure of one inch has no room for what is in it; it is as small as was asked for.
+        filterwarnings("ignore", message="constrained_layout not applied")
+        yield
+
+
+LEFT_TO_RIGHT = "\u200e"  # a mark that fonts have, unlike the isolates
+
+
+class Layout(ConstrainedLayoutEngine):
+    """The layout of all pictures, which does its best in silence where there is no room."""
+
+    def execute(self, fig: Any) -> None:
+        with quiet():
+            super().execute(fig)
+
+
 class Picture(Figure):
     """A figure that a notebook shows as it is, whether or not pyplot has been imported."""
 
@@ -79,31 +105,39 @@ class Picture(Figure):
         with_canvas(self).savefig(picture, format="png")
         return picture.getvalue()
 
+    def draw(self, renderer: Any) -> None:
+        with quiet():
+            super().draw(renderer)
+
+    def get_tightbbox(
+        self, renderer: Any = None, *args: Any, **more: Any
+    ) -> Any:  # before a notebook with pyplot draws
+        with quiet():
+            return super().get_tightbbox(renderer, *args, **more)
+
+    def savefig(self, *args: Any, **more: Any) -> None:
+        with quiet():
+            super().savefig(*args, **more)
+
 
 def figure(*, height_inches: float = 3.6, width_inches: float = SIZE_INCHES[0]) -> Picture:
     """An empty figure for `draw_...` functions: ``draw_levels(result, (picture := figure()).subplots())``.
 
     Parameters
     ----------
-    height_inches, width_inches : size; each panel wants about 3 inches of height.
+    height_inches, width_inches : size, above 0 and up to 300; each panel wants about 3 inches of height.
+
+    Raises
+    ------
+    ValueError
+        A size is no such number.
     """
+    for side, inches in (("height_inches", height_inches), ("width_inches", width_inches)):
+        if isinstance(inches, bool) or not isinstance(inches, Real) or not 0 < inches <= _INCHES_MAX:
+            raise ValueError(f"{side} is a number above 0 and up to {_INCHES_MAX}, not {inches!r}")
     made = Picture(figsize=(width_inches, height_inches), dpi=DPI)
-    made.set_layout_engine("constrained")
+    made.set_layout_engine(Layout())
     return made
-
-
-def record_of(result: Outcome, resource: str) -> ResourceRecord:
-    """Record of a table or index by its name; a ValueError says which there are."""
-    if resource not in result.resources:
-        raise ValueError(f"resource {resource!r} is none of this run's: {', '.join(result.resources)}")
-    return result.resources[resource]
-
-
-def dimension_of(dimension: Dimension | str) -> Dimension:
-    """Reads or writes by name; a ValueError says what is allowed."""
-    if dimension not in tuple(Dimension):
-        raise ValueError(f'dimension {dimension!r} must be "read" or "write"')
-    return Dimension(dimension)
 
 
 def with_canvas(figure: Figure) -> Figure:
@@ -118,7 +152,7 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns
     if not handles:
         return
     width = size_inches(axes)[0]
-    columns = min(len(handles), columns, max(2, int(width / _LEGEND_COLUMN_INCHES)))
+    columns = even_columns(len(handles), min(columns, max(2, int(width / _LEGEND_COLUMN_INCHES))))
     axes.legend(
         handles,
         labels,
@@ -138,6 +172,11 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns
     title = axes.get_title(loc="left")
     if title and taken + columns_of(title) * CHARACTER_EM * TITLE_POINTS > width * 72:
         axes.set_title(title, loc="left", fontsize=TITLE_POINTS, pad=6 + 1.5 * _LEGEND_POINTS * rows)
+
+
+def even_columns(entries: int, most: int) -> int:
+    """Columns of a legend, at most so many, in which no entry is left for a row of its own where the rows can be even."""
+    return -(-entries // -(-entries // most))
 
 
 def time_unit(result: Outcome) -> tuple[float, str]:
@@ -169,6 +208,12 @@ def time_bins(count: int, most: int) -> Ints:
 def literal(text: str) -> str:
     """Text in which a dollar sign is no mathematics."""
     return text.replace("$", r"\$")
+
+
+def isolated(text: str) -> str:
+    """A text after which the line goes on from left to right, though it is of a script that is written from right to left."""
+    right_to_left = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text)
+    return f"{LEFT_TO_RIGHT}{text}{LEFT_TO_RIGHT}" if right_to_left else text
 
 
 def columns_of(text: str) -> int:

@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from sim.limits import CEILING_PER_S
-from sim.names import Dimension
-from sim.results.explain import verdict
+from sim.names import Dimension, ErrorName
+from sim.results.explain import UNTOLD_FRACTION, verdict
 from sim.results.invoice import money
 from sim.results.phrases import amount, name, percent
+from sim.results.plots.arguments import check_axes, check_comparison, check_figure
 from sim.results.plots.base import (
     CHARACTER_EM,
     CONSUMED_COLOUR,
     DPI,
+    FAILED_COLOUR,
+    FAILED_HATCH,
+    FAILED_HATCH_COLOUR,
     OUTLINE,
     SIZE_INCHES,
     THROTTLED_COLOUR,
     TITLE_POINTS,
+    WAITING_COLOUR,
+    WAITING_HATCH,
     Figure,
+    Layout,
     Picture,
     columns_of,
+    even_columns,
+    isolated,
     legend,
     literal,
     size_inches,
     with_canvas,
 )
 from sim.results.plots.loads import name_bar
-from sim.results.plots.partitions import Map, draw_map
+from sim.results.plots.partitions import Map, draw_map, share_scale
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 from sim.results.variant import Variant
 
+if TYPE_CHECKING:
+    from sim.results.outcome import Outcome
+
+_PARTS: Mapping[str, Mapping[str, Any]] = {  # of a bar, from left to right
+    "served": {"color": CONSUMED_COLOUR},
+    "throttled": {"color": THROTTLED_COLOUR},
+    "failed": {"facecolor": FAILED_COLOUR, "edgecolor": FAILED_HATCH_COLOUR, "hatch": FAILED_HATCH},
+    "waiting": {"facecolor": "white", "edgecolor": WAITING_COLOUR, "hatch": WAITING_HATCH},
+}
+_THROTTLING = (ErrorName.PROVISIONED, ErrorName.REQUEST_LIMIT, ErrorName.THROTTLING, ErrorName.TRANSACTION_CANCELED)
 COLUMNS_MAX = 3
 _TEXT_AT = 1.03  # of a whole bar's length: where the words beside it begin
 _WORDS_SHARE_MAX = 0.65  # of a panel's width
@@ -64,17 +83,31 @@ class Compared(Protocol):
 def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     """Draw a bar for each run, the first on top: the shares of its attempts that were served and throttled, and what it costs a month.
 
+    What failed for another reason than capacity has a part of its own. Where 5 % or more of the requests have no answer when the run ends,
+    they are a part too; such a request, and one that the client's open circuit breaker never sent, counts as one attempt to come.
     The cheapest of those that serve their traffic is marked; a run without traffic has no bar.
+
+    Raises
+    ------
+    TypeError
+        No comparison, or no Axes.
     """
+    check_comparison(comparison)
+    check_axes(axes)
     variants = comparison.variants
-    throttled = np.array([v.result.throttled_fraction for v in variants])
-    asked = np.array([float(v.result.attempts > 0) for v in variants])
+    parts = [_parts(v.result) for v in variants]
     rows = np.arange(len(variants))
-    axes.barh(rows, (1 - throttled) * asked, height=0.6, color=CONSUMED_COLOUR, label="served")
-    axes.barh(rows, throttled, left=1 - throttled, height=0.6, color=THROTTLED_COLOUR, label="throttled")
+    left = np.zeros(len(variants))
+    for part, style in _PARTS.items():
+        width = np.array([of[part] for of in parts])
+        if part in ("served", "throttled") or width.any():
+            axes.barh(rows, width, left=left, height=0.6, label=part, linewidth=0, **style)
+        left += width
     few = len(variants) <= _SEVERAL_LINES_MAX
     points = 9.0 if few else 7.0
-    words = [_words(variant, variant is comparison.cheapest, few) for variant in variants]
+    words = [
+        _words(variant, of, variant is comparison.cheapest, few) for variant, of in zip(variants, parts, strict=True)
+    ]
     for row, (variant, lines) in enumerate(zip(variants, words, strict=True)):
         weight = "bold" if variant is comparison.cheapest else "normal"
         axes.text(_TEXT_AT, row, literal("\n".join(lines)), va="center", fontsize=points, fontweight=weight)
@@ -86,7 +119,10 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
         [line for lines in titles for line in lines],
     )
     axes.set(xlim=(0, _TEXT_AT + room), ylim=(len(variants) - 0.5, -0.5))
-    axes.set_xlabel("share of attempts", loc="left")
+    to_come = any(
+        of["waiting"] or ErrorName.BREAKER_OPEN in v.result.failures for of, v in zip(parts, variants, strict=True)
+    )
+    axes.set_xlabel("share of attempts, made and to come" if to_come else "share of attempts", loc="left")
     axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     axes.spines[["top", "right"]].set_visible(False)
@@ -105,7 +141,14 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
     Parameters
     ----------
     figure : drawn on, after what is on it has been cleared; by default a new one, 10 inches wide.
+
+    Raises
+    ------
+    TypeError
+        No comparison, or no Figure.
     """
+    check_comparison(comparison)
+    check_figure(figure)
     variants = comparison.variants
     columns = len(variants) if len(variants) <= COLUMNS_MAX else 2 if len(variants) == 4 else COLUMNS_MAX
     rows = -(-len(variants) // columns)
@@ -114,7 +157,7 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         height = SIZE_INCHES[1] + _ROW_INCHES * (rows - 1) + 1.6 * (len(dimensions) - 1) * rows
         figure = Picture(figsize=(SIZE_INCHES[0], height), dpi=DPI)
     figure.clear()
-    with_canvas(figure).set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    with_canvas(figure).set_layout_engine(Layout(h_pad=0.06, hspace=0.02))
     heights = [1.0] * len(dimensions) + [0.9]
     grid = figure.subplots(len(heights) * rows, columns, squeeze=False, height_ratios=heights * rows)
     for place in range(len(variants), rows * columns):
@@ -146,7 +189,7 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=_LEGEND_COLUMNS,
+        ncols=even_columns(len(entries), _LEGEND_COLUMNS),
         frameon=False,
         fontsize=8,
     )
@@ -158,17 +201,35 @@ def save_comparison(comparison: Compared, path: str | PathLike[str]) -> None:
     save_figure(lambda: plot_comparison(comparison), path)
 
 
-def _words(variant: Variant, best: bool, several_lines: bool) -> list[str]:
+def _parts(result: Outcome) -> dict[str, float]:
+    """What became of a run's attempts, as shares of a whole bar."""
+    others = {error: count for error, count in result.failures.items() if error not in _THROTTLING}
+    unsent = others.pop(ErrorName.BREAKER_OPEN, 0.0)
+    # A transaction is cancelled for capacity too, and then is counted as throttled.
+    others[ErrorName.TRANSACTION_CANCELED] = sum(
+        max(0.0, t.failures.get(ErrorName.TRANSACTION_CANCELED, 0.0) - float(t.throttled.sum()))
+        for t in result.traffic.values()
+    )
+    passed = max(0.0, result.attempts - result.throttled)
+    failed = min(passed, sum(others.values()))
+    waiting = result.in_flight if result.in_flight >= UNTOLD_FRACTION * result.offered else 0.0
+    whole = result.attempts + unsent + waiting
+    parts = {"served": passed - failed, "throttled": result.throttled, "failed": failed + unsent, "waiting": waiting}
+    return {part: count / whole if whole else 0.0 for part, count in parts.items()}
+
+
+def _words(variant: Variant, parts: Mapping[str, float], best: bool, several_lines: bool) -> list[str]:
     """Lines that stand beside a bar."""
+    others = [f"{percent(parts[part])} {part}" for part in ("failed", "waiting") if parts[part] >= UNTOLD_FRACTION]
     currency = variant.result.sheet.currency
     share = percent(variant.result.throttled_fraction) if variant.result.attempts else "no traffic"
     month = f"{money(variant.per_month, currency)} a month"
     if not several_lines:
-        return [f"{share}, {month}{' ✓' if best else ''}"]
+        return [f"{', '.join([share, *others, month])}{' ✓' if best else ''}"]
     words = [f"{share} throttled" if variant.result.attempts else share, month]
     if variant.once:
         words.append(f"and {money(variant.once, currency)} once")
-    return [f"{words[0]}, cheapest" if best else words[0], *words[1:]]
+    return [f"{words[0]}, cheapest" if best else words[0], *others, *words[1:]]
 
 
 def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
@@ -207,7 +268,8 @@ def _put_name(variant: Variant, best: bool, inches: float, panel: Axes) -> None:
     lines = textwrap.wrap(f"{says[0].upper()}{says[1:]}", max(12, int(inches * _VERDICT_CHARACTERS_PER_INCH)))
     room = max(8, int(inches * _TITLE_CHARACTERS_PER_INCH))
     mark = " ✓" if best else ""
-    title = literal(name(variant.title, longest=room * len(variant.title) // max(1, columns_of(variant.title))))
+    longest = room * len(variant.title) // max(1, columns_of(variant.title))
+    title = isolated(literal(name(variant.title, longest=longest)))
     panel.set_title(f"{title}{mark}" + "\n" * _VERDICT_LINES, loc="left", fontsize=11, fontweight="bold")
     panel.annotate(
         "\n".join(lines[:_VERDICT_LINES]),
@@ -249,9 +311,7 @@ def _share_scales(rates: dict[Dimension, list[Axes]], maps: Sequence[tuple[Axes,
                     fontsize=7.5,
                     path_effects=OUTLINE,
                 )
-    most = max((drawn.image.norm for _, drawn in maps), key=lambda norm: norm.vmax or 0.0)
-    for _, drawn in maps:
-        drawn.image.set_norm(most)
+    share_scale([drawn for _, drawn in maps])
 
 
 def _least_capacity(panel: Axes) -> float:

@@ -14,15 +14,14 @@ from sim.limits import BURST_WINDOW_S, CEILING_BURST_S, QUOTA_BURST_S
 from sim.names import TABLE, Dimension, Limit
 from sim.results.bottleneck import period_edges_s
 from sim.results.phrases import amount, name
+from sim.results.plots.arguments import check_drawn, dimension_of, partition_numbers, record_of, told
 from sim.results.plots.base import (
     LEVEL_COLOUR,
     THROTTLED_COLOUR,
     TITLE_POINTS,
-    dimension_of,
     joined_spans,
     legend,
     literal,
-    record_of,
     time_axis,
     time_unit,
 )
@@ -35,11 +34,18 @@ _PARTITIONS_WEIGHED = 64  # of which those that are drawn are chosen
 _PARTITIONS_SHOWN = 4
 _LINES = (("-", 2.0), ("-.", 1.6), (":", 2.0), ((0, (5, 1, 1, 1, 1, 1)), 1.4), ((0, (8, 2)), 1.2))
 _DRY_FRACTION = 0.045  # height of the bar of dry spells, of the view's
+_EMPTY_FRACTION = 0.05  # of a bucket that one request takes: a larger one is refused by what is not empty
 _NAMES = {
     Limit.PROVISIONED: "burst bucket",
     Limit.KEY_RANGE: "partition's bucket",
     Limit.ACCOUNT: "bucket of the table quota",
     Limit.MAX_ON_DEMAND: "bucket of the on-demand maximum",
+}
+_SHORT_NAMES = {
+    "provisioned": Limit.PROVISIONED,
+    "key-range": Limit.KEY_RANGE,
+    "account": Limit.ACCOUNT,
+    "max-on-demand": Limit.MAX_ON_DEMAND,
 }
 _PERIODS_JOINED = 0.01  # of the run: dry spells nearer to each other than this are drawn as one
 
@@ -56,21 +62,28 @@ def draw_levels(
     """Draw the tokens in the buckets of one limit over time, and dashed how many they hold.
 
     A single bucket is an area; several are lines. Buckets are looked at when periods end (in long runs not at each end); between two looks
-    the line is straight, whatever happened. A bar at the bottom shows when the buckets shown refused something: partitions' to the period,
-    a single one's to the tick. The right axis tells the tokens in seconds of refill, where the rate is the same all along.
+    the line is straight, whatever happened, but for one point: where a bucket refused for the first time between two looks, it is drawn as
+    empty at that tick. That is known of a single bucket, and of a partition's where no other partition and no other limit refused, and
+    true where one request takes a twentieth of the bucket at most: a large one is refused by a bucket that is not empty. A bar at the
+    bottom shows when the buckets shown refused something: partitions' to the period, a single one's to the tick. The right axis tells the
+    tokens in seconds of refill, where the rate is the same all along.
 
     Parameters
     ----------
     dimension : ``"read"`` or ``"write"``.
-    limit : whose buckets, by AWS's name of the limit. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
+    limit : whose buckets: ``"provisioned"``, ``"key-range"`` (a partition's own), ``"account"``, ``"max-on-demand"``, or AWS's name of the
+        limit, ``"KeyRangeThroughputExceeded"``. None: the provisioned capacity's, which hold 300 s of burst credit (F-ADM-2), or on
         demand the partitions' own, which hold one second of their ceiling.
     partitions : numbers of partitions, where the limit is theirs. None: up to four, those that refused most, then the emptiest on average.
 
     Raises
     ------
+    TypeError
+        No result, or no Axes.
     ValueError
         There is no such dimension, resource, limit or partition in the run, or the partition's buckets were not looked at.
     """
+    check_drawn(result, axes)
     dimension = dimension_of(dimension)
     record = record_of(result, resource)
     lane = record.lanes[dimension]
@@ -79,7 +92,8 @@ def draw_levels(
     shown = _shown(lane, limit, None if one_for_all else [p.number for p in record.partitions], partitions)
     scale_s, _ = time_unit(result)
     lines = [lane.level_of(limit, number) for number in shown]
-    for k, (number, (at_s, tokens, _)) in enumerate(zip(shown, lines, strict=True)):
+    for k, (number, looks) in enumerate(zip(shown, lines, strict=True)):
+        at_s, tokens = _with_first_refusal(result, resource, dimension, limit, number, looks)
         style, width = _LINES[k % len(_LINES)]
         label = "in the bucket" if number is None else f"partition {number}"
         if len(shown) == 1:
@@ -108,18 +122,22 @@ def _limit_of(lane: LaneRecord, limit: Limit | str | None) -> Limit:
     """The limit asked for, or the one whose bucket is slowest to fill."""
     if limit is None:
         return Limit.PROVISIONED if Limit.PROVISIONED in lane.levels else Limit.KEY_RANGE
-    if limit not in lane.levels:
-        raise ValueError(f"limit {limit!r} has no bucket here; there are: {', '.join(sorted(lane.levels))}")
-    return Limit(limit)
+    asked = _SHORT_NAMES.get(limit, limit) if isinstance(limit, str) else limit
+    if asked not in lane.levels:
+        short = [f'"{word}"' for word, named in _SHORT_NAMES.items() if named in lane.levels]
+        raise ValueError(f"limit {limit!r} has no bucket here; there are: {', '.join(short)}")
+    return Limit(asked)
 
 
 def _shown(
     lane: LaneRecord, limit: Limit, numbers: Sequence[int] | None, partitions: Sequence[int] | None
 ) -> Sequence[int | None]:
     """Whose buckets are drawn; None stands for the resource's one."""
+    if partitions is not None:
+        partitions = partition_numbers(partitions)
     if numbers is None:
         if partitions is not None:
-            raise ValueError(f"partitions {list(partitions)!r}: the limit {limit} has one bucket for all of them")
+            raise ValueError(f"partitions {told(partitions)}: the limit {limit} has one bucket for all of them")
         return [None]
     looks = [levels.numbers for levels in lane.levels[limit] if levels.numbers is not None]
     looked_at: set[int] = set(np.unique(np.concatenate(looks)).tolist())
@@ -135,14 +153,43 @@ def _shown(
         if number not in looked_at:
             why = "its bucket was not looked at" if number in numbers else f"there are 0 to {max(numbers)}"
             raise ValueError(f"partition {number!r}: {why}")
-    if not partitions:
-        raise ValueError("partitions must name at least one")
     return list(partitions)
 
 
 def _fill(at_s: Floats, tokens: Floats, depth: Floats) -> float:
     """How full a bucket was on average, where it was looked at."""
     return float((tokens / np.maximum(depth, 1e-9)).mean())
+
+
+def _with_first_refusal(
+    result: Outcome,
+    resource: str,
+    dimension: Dimension,
+    limit: Limit,
+    number: int | None,
+    looks: tuple[Floats, Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Seconds and tokens of the looks at a bucket, and between them the tick at which it was first empty, where that is known."""
+    lane = result.resources[resource].lanes[dimension]
+    at_s, tokens, depth = looks
+    if limit not in lane.first_s or not _refused_alone(lane, number):
+        return at_s, tokens
+    first_s = lane.first_s[limit]
+    after = int(np.searchsorted(at_s, first_s))
+    if not 0 < after < len(at_s) or at_s[after] == first_s:
+        return at_s, tokens
+    units = [facts.units_per_request.get(resource, {}).get(dimension, 0.0) for facts in result.facts.values()]
+    if max(units, default=0.0) > _EMPTY_FRACTION * depth[after - 1] or tokens[after - 1] <= 0:
+        return at_s, tokens
+    return np.insert(at_s, after, first_s), np.insert(tokens, after, 0.0)
+
+
+def _refused_alone(lane: LaneRecord, number: int | None) -> bool:
+    """Whether the first refusal of a limit was this bucket's: of the one that there is, or of the only partition that refused anything."""
+    if number is None:
+        return True
+    refusing = np.flatnonzero(lane.throttled_by_partition.rows.any(axis=1)).tolist()
+    return len(lane.by_limit) == 1 and refusing == [number]
 
 
 def _draw_depths(result: Outcome, lines: Sequence[tuple[Floats, Floats, Floats]], axes: Axes) -> None:

@@ -14,15 +14,17 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sim.keyspace.domain import Floats, Ints
 from sim.limits import CEILING_PER_S
-from sim.names import AdmissionPolicy, Dimension, Limit, Mode
-from sim.results.bottleneck import partition_rates, served_seconds
+from sim.names import TABLE, AdmissionPolicy, Dimension, Limit, Mode
+from sim.results.bottleneck import partition_rates, period_edges_s, served_seconds
 from sim.results.plots.base import (
     HATCH,
     SLIGHT_FRACTION,
     SLIGHTLY_THROTTLED_COLOUR,
+    TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
     THROTTLED_HATCH_COLOUR,
     WIDE_HATCH,
+    joined_spans,
     size_inches,
 )
 
@@ -71,8 +73,25 @@ def own_limits(result: Outcome) -> tuple[Limit, ...]:
     return (Limit.KEY_RANGE,) if instant else (Limit.KEY_RANGE, Limit.PROVISIONED)
 
 
-def load_scale(most: float) -> Normalize:
-    """The scale of load colours in which the greatest load is well seen, up to a whole ceiling."""
+def table_limit_spans(result: Outcome, resource: str) -> list[tuple[float, float]]:
+    """From when to when, in seconds, a limit of the whole table or index refused something, to the period."""
+    edges_s = period_edges_s(result)
+    spans = []
+    for lane in result.resources[resource].lanes.values():
+        for limit, series in lane.by_limit.items():
+            if limit in own_limits(result):
+                continue
+            first_s, end_s = lane.first_s[limit], lane.last_s[limit] + result.grid.tick_s
+            spans += [
+                (max(edges_s[k], first_s), min(edges_s[k + 1], end_s)) for k in np.flatnonzero(series > 0).tolist()
+            ]
+    return joined_spans(spans)
+
+
+def load_scale(most: float, darkest: float | None = None) -> Normalize:
+    """The scale of load colours up to ``darkest``, or in which the greatest load is well seen, up to a whole ceiling."""
+    if darkest is not None:
+        return Normalize(0.0, darkest)
     return Normalize(0.0, next((scale for scale in _SCALES if most <= 0.8 * scale), 1.0))
 
 
@@ -87,8 +106,8 @@ def load_bar(axes: Axes, shown: ScalarMappable, most: float, *, below: bool = Fa
 
 
 def name_bar(bar: Colorbar, most: float, *, ticks: int = 5) -> None:
-    """Label and ticks of a colour bar of loads, the greatest of which may be more than a ceiling."""
-    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 else ""))
+    """Label and ticks of a colour bar of loads, the greatest of which may be more than the darkest shade tells."""
+    bar.set_label("consumed, of ceiling" + (" (clipped)" if most > 1.05 * (bar.norm.vmax or 1.0) else ""))
     axis = bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis
     axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.6g} %"))
@@ -99,6 +118,14 @@ def throttled_patch(how_much: int) -> tuple[Patch, str]:
     label = f"throttled, under {SLIGHT_FRACTION:.0%}" if how_much == LITTLE else "throttled"
     colour, hatch, of_hatch = throttled_marks(how_much)
     return Patch(facecolor=colour, edgecolor=of_hatch, hatch=hatch, linewidth=0), label
+
+
+def table_limit_patch(resource: str) -> tuple[Patch, str]:
+    """Legend entry of what a limit of the whole table or index refused."""
+    whose = "table" if resource == TABLE else "index"
+    return Patch(
+        facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0
+    ), f"throttled by the {whose}'s limit"
 
 
 def throttled_marks(how_much: int) -> tuple[str, str, str]:

@@ -13,12 +13,13 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from sim.keyspace.domain import Floats, Ints
 from sim.names import TABLE
 from sim.results.bottleneck import period_edges_s, served_seconds
 from sim.results.phrases import name
+from sim.results.plots.arguments import check_drawn, record_of, share_of_ceiling
 from sim.results.plots.base import (
     HATCH,
     LOAD_COLOURS,
@@ -27,10 +28,8 @@ from sim.results.plots.base import (
     TABLE_LIMIT_COLOUR,
     THROTTLED_COLOUR,
     TITLE_POINTS,
-    joined_spans,
     legend,
     literal,
-    record_of,
     size_inches,
     time_axis,
     time_bins,
@@ -42,7 +41,8 @@ from sim.results.plots.loads import (
     load_bar,
     load_scale,
     loads,
-    own_limits,
+    table_limit_patch,
+    table_limit_spans,
     throttled_marks,
     throttled_patch,
 )
@@ -71,20 +71,45 @@ class Map(NamedTuple):
     labels: Sequence[str]
 
 
-def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Axes:
+def draw_partitions(result: Outcome, axes: Axes, *, resource: str = TABLE, most: float | None = None) -> Axes:
     """Draw each partition of a resource over time as a band, in the order of the hash space, coloured by its load.
 
-    A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or writes,
-    whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a limit of
-    the whole table refused is no partition's doing: a strip above the bands shows when.
+    Bands are numbered from 0 at their middles, by the partitions that the run began with where these are few, else by their place at the
+    end. A partition that was split takes the place of all that came out of it. The load is what it consumed of its ceiling, of reads or
+    writes, whichever was nearer to it; spans in which its own ceiling refused something are laid over in the colour of throttling. What a
+    limit of the whole table refused is no partition's doing: a strip above the bands shows when.
+
+    Parameters
+    ----------
+    most : share of the ceiling for which the darkest shade stands, above 0 and up to 1; the same for panels side by side that are to be
+        compared. None: chosen by the data.
+
+    Raises
+    ------
+    TypeError
+        No result, or no Axes.
+    ValueError
+        There is no such resource in the run, or ``most`` is no such share.
     """
-    drawn = draw_map(result, axes, resource=resource)
-    load_bar(axes, drawn.image, drawn.most)
-    legend(axes, drawn.handles, drawn.labels)
+    check_drawn(result, axes)
+    finish_map(axes, draw_map(result, axes, resource=resource, darkest=share_of_ceiling(most)))
     return axes
 
 
-def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
+def finish_map(axes: Axes, drawn: Map) -> None:
+    """Colour bar and legend of a map."""
+    load_bar(axes, drawn.image, drawn.most)
+    legend(axes, drawn.handles, drawn.labels)
+
+
+def share_scale(maps: Sequence[Map]) -> None:
+    """One scale of colours for several maps, that of the greatest load, lest the darker one is the less loaded."""
+    widest = max((drawn.image.norm for drawn in maps), key=lambda norm: norm.vmax or 0.0)
+    for drawn in maps:
+        drawn.image.set_norm(widest)
+
+
+def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE, darkest: float | None = None) -> Map:
     """Draw what `draw_partitions` does, without colour bar and legend."""
     record = record_of(result, resource)
     places = band_places(record.partitions)
@@ -94,7 +119,7 @@ def draw_map(result: Outcome, axes: Axes, *, resource: str = TABLE) -> Map:
     image = axes.imshow(
         load,
         cmap=LOAD_COLOURS,
-        norm=load_scale(most),
+        norm=load_scale(most, darkest),
         extent=extent,
         origin="lower",
         aspect="auto",
@@ -214,18 +239,9 @@ def _hatch(throttled: Ints, how_much: int, extent: tuple[float, float, float, fl
 
 def _draw_table_limits(result: Outcome, resource: str, axes: Axes, top: float) -> bool:
     """A hatched strip above the bands in the periods in which a limit of the whole table refused; returns whether there is one."""
-    edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
-    spans = []
-    for lane in result.resources[resource].lanes.values():
-        for limit, series in lane.by_limit.items():
-            if limit in own_limits(result):
-                continue
-            first_s, end_s = lane.first_s[limit], lane.last_s[limit] + result.grid.tick_s
-            spans += [
-                (max(edges_s[k], first_s), min(edges_s[k + 1], end_s)) for k in np.flatnonzero(series > 0).tolist()
-            ]
-    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in joined_spans(spans)]
+    spans = table_limit_spans(result, resource)
+    bars = [(begin / scale_s, (end - begin) / scale_s) for begin, end in spans]
     if bars:
         axes.broken_barh(
             bars,
@@ -286,8 +302,10 @@ def _partition_ticks(partitions: Sequence[PartitionRecord], places: Ints, axes: 
         axes.set_yticks([float(places[number].mean()) for number in first], [str(number) for number in first])
         axes.tick_params(axis="y", length=0)
     else:
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        # A band's number stands at its middle, where there are few bands and where there are many.
+        final = int(places[:, 1].max())
+        numbers = [int(n) for n in MaxNLocator(nbins=6, integer=True).tick_values(0, final) if 0 <= n < final]
+        axes.set_yticks([n + 0.5 for n in numbers], [f"{n:,}" for n in numbers])
 
 
 def _partition_legend(
@@ -297,11 +315,7 @@ def _partition_legend(
     entries: list[tuple[bool, Patch | Line2D, str]] = [
         (bool((throttled == MORE).any()), *throttled_patch(MORE)),
         (bool((throttled == LITTLE).any()), *throttled_patch(LITTLE)),
-        (
-            by_table,
-            Patch(facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0),
-            "throttled by the table's limit" if resource == TABLE else "throttled by the index's limit",
-        ),
+        (by_table, *table_limit_patch(resource)),
         (
             bool(record.splits),
             Line2D([], [], color="black", linewidth=1.4, marker="|", linestyle="none", markersize=10),

@@ -12,6 +12,7 @@ from sim.keyspace.domain import Floats, Ints
 from sim.names import ALARM_HIGH, TABLE, AlarmState, Dimension
 from sim.results.alarms import evaluate_alarms
 from sim.results.phrases import amount, name
+from sim.results.plots.arguments import check_axes, check_result, dimension_of, record_of
 from sim.results.plots.base import (
     ALARM_COLOUR,
     CAPACITY_COLOUR,
@@ -22,10 +23,8 @@ from sim.results.plots.base import (
     OUTLINE,
     THROTTLED_COLOUR,
     TITLE_POINTS,
-    dimension_of,
     legend,
     literal,
-    record_of,
     time_axis,
     time_bins,
     time_unit,
@@ -49,8 +48,17 @@ def draw_rates(result: Outcome, dimension: Dimension | str, axes: Axes, *, resou
 
     What was throttled stands on top of what was consumed; together they reach what was offered. The scale is linear, for what is lost is an
     area; capacity far above the load is told in the legend.
+
+    Raises
+    ------
+    TypeError
+        No result, or no Axes.
+    ValueError
+        There is no such dimension or resource in the run.
     """
+    check_result(result)
     dimension = dimension_of(dimension)
+    check_axes(axes)
     lane = record_of(result, resource).lanes[dimension]
     scale_s, _ = time_unit(result)
     edges = time_bins(result.grid.ticks, _RATE_BINS_MAX)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
+from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Wedge
 
@@ -17,16 +18,20 @@ from sim.keyspace.domain import Floats, Ints
 from sim.keyspace.hashing import HASH_SPACE
 from sim.keyspace.position import Position
 from sim.names import TABLE
+from sim.results.bottleneck import period_edges_s
 from sim.results.phrases import clock, name, percent, plural
+from sim.results.plots.arguments import check_drawn, record_of, second_of, share_of_ceiling, whole_number
 from sim.results.plots.base import (
     CHARACTER_EM,
+    HATCH,
     KEY_COLOUR,
     LOAD_COLOURS,
+    TABLE_LIMIT_COLOUR,
     TITLE_POINTS,
     columns_of,
+    isolated,
     legend,
     literal,
-    record_of,
     size_inches,
 )
 from sim.results.plots.loads import (
@@ -37,6 +42,8 @@ from sim.results.plots.loads import (
     load_scale,
     loads,
     mean_loads,
+    table_limit_patch,
+    table_limit_spans,
     throttled_marks,
     throttled_patch,
 )
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
 HOT_FRACTION = 0.002  # of a resource's units: a key with less is no hot key
 FAMILY_MAX = 32  # keys of one prefix up to which they are taken for shards of one key, and shown together
 _INNER, _OUTER = 0.8, 1.0  # radii of the ring
+_LIMIT_INNER = 0.72  # radius of the hatched ring of the table's limit, inside the other
 _DOTS_AT = 1.06  # just outside the ring, so that a dot hides no narrow arc
 _LABELS_AT, _TOP = 1.24, 1.36  # radius of the circle of names; half the picture's height where it is wide enough
 _RADIUS_FRACTION_MIN = 0.62  # of half the picture: names are cut short rather than the ring made smaller
@@ -91,46 +99,63 @@ class Dot:
         return self.position / HASH_SPACE
 
 
-def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float | None = None, keys: int = 8) -> Axes:
+def draw_ring(
+    result: Outcome,
+    axes: Axes,
+    *,
+    resource: str = TABLE,
+    at_s: float | str | None = None,
+    keys: int = 8,
+    most: float | None = None,
+) -> Axes:
     """Draw the hash space of a resource as a ring, clockwise from the top: partitions as arcs, hot keys as dots where their hashes lie.
 
     An arc is as wide as its partition's range, and coloured by what it consumed of its ceiling, in the colours of `draw_partitions`; where
-    it refused something itself it has the colour of throttling. A partition inside one item collection has no width: it is a sliver beside
-    the others of that place. A dot's area is the key's share of the units asked over the run; keys that differ in their last part alone,
-    as the shards of one key do, have one marker.
+    it refused something itself it has the colour of throttling. What a limit of the whole table refused is no partition's doing: a hatched
+    ring inside the other tells that it did. A partition inside one item collection has no width: it is a sliver beside the others of that
+    place. A dot's area is the key's share of the units asked over the run; keys that differ in their last part alone, as the shards of one
+    key do, have one marker.
 
     Parameters
     ----------
-    at_s : draw the partitions that served at this second, with their loads of that period, 0 to the run's duration. None: those at the end
-        of the run, each with its mean load over all the time that it served.
+    at_s : draw the partitions that served at this second (or time, ``"5m"``), with their loads of that period, 0 to the run's duration.
+        None: those at the end of the run, each with its mean load over all the time that it served.
     keys : hot keys shown at most, from 0; shards of one key (at most 32) count as one and are shown together. Keys with less than 0.2 % of
         the units are not hot, and names for which there is no room are left out, the least loaded first.
+    most : share of the ceiling for which the darkest shade stands, above 0 and up to 1. None: chosen by the data.
 
     Raises
     ------
+    TypeError
+        No result, or no Axes.
     ValueError
-        There is no such resource, second, or number of keys.
+        There is no such resource, second, number of keys, or share.
     """
+    check_drawn(result, axes)
     record = record_of(result, resource)
-    if at_s is not None and not 0 <= at_s <= result.grid.duration_s:
-        raise ValueError(f"at_s is a second of the run, 0 to {result.grid.duration_s:g}, not {at_s!r}")
-    if keys < 0:
-        raise ValueError(f"keys is a number from 0, not {keys!r}")
+    if at_s is not None:
+        at_s = second_of("at_s", at_s, result)
+    keys = whole_number("keys", keys, 0)
+    darkest = share_of_ceiling(most)
     standing = _standing(record.partitions, result.grid.duration_s if at_s is None else at_s)
     load, refused = _colours(result, resource, standing, at_s)
-    most = float(load.max(initial=0.0))
+    greatest = float(load.max(initial=0.0))
     spans = _spans(standing)
     if len(standing) > _ARCS_MAX:
         spans, load, refused = _fewer(spans, load, refused)
-    arcs = _draw_arcs(spans, load, refused, axes)
+    arcs = _draw_arcs(spans, load, refused, load_scale(greatest, darkest), axes)
+    by_table = _is_limited(result, resource, at_s)
+    if by_table:
+        _draw_table_limit(resource, axes)
     dots = hot_keys(result, resource, keys)
     if at_s is not None:
         dots = [replace(dot, partitions=min(dot.partitions, _holding(standing, dot.position))) for dot in dots]
     scale, longest = _set_view(dots, axes)
     for partition, span in zip(standing, spans, strict=False):
-        room = 2 * np.pi * _NUMBERS_AT * scale * (span[1] - span[0])
+        numbers_at = _NUMBERS_AT - (_INNER - _LIMIT_INNER if by_table else 0.0)
+        room = 2 * np.pi * numbers_at * scale * (span[1] - span[0])
         if 1 < len(standing) <= _NUMBERED_ARCS and room > _NUMBER_POINTS:
-            x, y = _point(float(span.mean()), _NUMBERS_AT)
+            x, y = _point(float(span.mean()), numbers_at)
             axes.text(x, y, f"{partition.number}", ha="center", va="center", fontsize=8, color="0.3")
     when = "load of the whole run" if at_s is None else f"load at {clock(at_s)}"
     axes.text(
@@ -140,9 +165,11 @@ def draw_ring(result: Outcome, axes: Axes, *, resource: str = TABLE, at_s: float
     entries: list[tuple[Patch | Line2D, str]] = [
         throttled_patch(kind) for kind in (MORE, LITTLE) if (refused == kind).any()
     ]
+    if by_table:
+        entries.append(table_limit_patch(resource))
     entries += _draw_dots(dots, axes)
     _draw_names(dots, scale, longest, axes)
-    load_bar(axes, arcs, most, below=True)
+    load_bar(axes, arcs, greatest, below=True)
     where = "" if resource == TABLE else f" of {literal(name(resource))}"
     axes.set_title(f"Hash ring{where}", loc="left", fontsize=TITLE_POINTS)
     legend(axes, [handle for handle, _ in entries], [label for _, label in entries], columns=3)
@@ -213,8 +240,31 @@ def _colours(
         load, refused = mean_loads(result, resource)
         return load[numbers], refused[numbers]
     load, refused = loads(result, resource)
-    period = min(int(np.searchsorted(result.period_starts_s, at_s, side="right")) - 1, result.grid.periods - 1)
+    period = _period(result, at_s)
     return load[numbers, period], refused[numbers, period]
+
+
+def _is_limited(result: Outcome, resource: str, at_s: float | None) -> bool:
+    """Whether a limit of the whole table or index refused something, in the period of a second or at all."""
+    spans = table_limit_spans(result, resource)
+    if at_s is None:
+        return bool(spans)
+    edges_s = period_edges_s(result)
+    period = _period(result, at_s)
+    return any(begin < edges_s[period + 1] and edges_s[period] < end for begin, end in spans)
+
+
+def _draw_table_limit(resource: str, axes: Axes) -> None:
+    ring = Wedge((0, 0), _INNER - 0.01, 0, 360, width=_INNER - 0.01 - _LIMIT_INNER)
+    label = table_limit_patch(resource)[1]
+    axes.add_collection(
+        PatchCollection([ring], facecolor="none", edgecolor=TABLE_LIMIT_COLOUR, hatch=HATCH, linewidth=0, label=label)
+    )
+
+
+def _period(result: Outcome, at_s: float) -> int:
+    """The period in which a second lies; the end of the run is in the last."""
+    return min(int(np.searchsorted(result.period_starts_s, at_s, side="right")) - 1, result.grid.periods - 1)
 
 
 def _spans(standing: Sequence[PartitionRecord]) -> Floats:
@@ -238,12 +288,12 @@ def _fewer(spans: Floats, load: Floats, refused: Ints) -> tuple[Floats, Floats, 
     return np.column_stack([edges[:-1], edges[1:]]), loaded, worst
 
 
-def _draw_arcs(spans: Floats, load: Floats, refused: Ints, axes: Axes) -> PatchCollection:
+def _draw_arcs(spans: Floats, load: Floats, refused: Ints, scale: Normalize, axes: Axes) -> PatchCollection:
     """The ring; those that refused something are laid over the others. Slivers come last, so that nothing hides them."""
     wedges = [Wedge((0, 0), _OUTER, 90 - 360 * high, 90 - 360 * low, width=_OUTER - _INNER) for low, high in spans]
     rule = {"edgecolor": "white", "linewidth": 1.0} if len(spans) <= _RULED_ARCS else {"linewidth": 0.0}
     order = np.argsort(spans[:, 0] - spans[:, 1], kind="stable")
-    arcs = PatchCollection([wedges[k] for k in order], cmap=LOAD_COLOURS, norm=load_scale(load.max()), **rule)
+    arcs = PatchCollection([wedges[k] for k in order], cmap=LOAD_COLOURS, norm=scale, **rule)
     arcs.set_array(load[order])
     arcs.set_label("load")
     axes.add_collection(arcs)
@@ -295,7 +345,11 @@ def _draw_dots(dots: Sequence[Dot], axes: Axes) -> list[tuple[Patch | Line2D, st
         marker = markers.get(family, "o")
         x, y = np.array([_point(dot.at, _DOTS_AT) for dot in these]).T
         area = [max(_DOT_AREA_MIN, _DOT_AREA_MAX * dot.share) for dot in these]
-        label = f"{literal(name(family, longest=_LABEL_CHARACTERS_MAX))}…: {len(these)} keys" if family else "hot key"
+        label = (
+            f"{isolated(literal(name(family, longest=_LABEL_CHARACTERS_MAX)))}…: {len(these)} keys"
+            if family
+            else "hot key"
+        )
         axes.scatter(
             x, y, s=area, marker=marker, color=KEY_COLOUR, edgecolors="black", linewidths=1.0, zorder=4, label=label
         )
@@ -340,4 +394,4 @@ def _label(dot: Dot, longest: int) -> str:
     if dot.family and len(key) > longest:
         key = f"…{key.removeprefix(dot.family)}"
     several = f", {dot.partitions} partitions" if dot.partitions > 1 else ""
-    return f"{literal(name(key, longest=longest))}  {percent(dot.share)}{several}"
+    return f"{isolated(literal(name(key, longest=longest)))}  {percent(dot.share)}{several}"

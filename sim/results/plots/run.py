@@ -5,14 +5,16 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from sim.names import TABLE, Dimension
 from sim.results.explain import verdict
 from sim.results.phrases import name
-from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Picture, columns_of, literal, with_canvas
+from sim.results.plots.arguments import check_figure, check_result
+from sim.results.plots.base import DPI, SIZE_INCHES, Figure, Layout, Picture, columns_of, literal, with_canvas
 from sim.results.plots.indexes import is_acted_on, shown_indexes
-from sim.results.plots.partitions import draw_partitions
+from sim.results.plots.partitions import Map, draw_map, finish_map, share_scale
 from sim.results.plots.rates import draw_rates
 from sim.results.plots.saving import save_figure
 
@@ -27,7 +29,8 @@ _INDEX_INCHES = 3.6  # that the figure grows for each
 def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     """Draw a run: rates of each dimension that has traffic, above a map of the partitions; below, the same of indexes.
 
-    An index is shown where it throttled, or where auto scaling, a schedule or an event did something to it.
+    An index is shown where it throttled, or where auto scaling, a schedule or an event did something to it. The colours
+    of loads mean the same in all maps.
 
     Parameters
     ----------
@@ -36,13 +39,20 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
     Returns
     -------
     The figure, with a canvas: ``figure.savefig("run.png")`` works anywhere, and a notebook shows it as it is.
+
+    Raises
+    ------
+    TypeError
+        No result, or no Figure.
     """
+    check_result(result)
+    check_figure(figure)
     shown = [TABLE, *shown_indexes(result)]
     if figure is None:
         figure = Picture(figsize=(SIZE_INCHES[0], SIZE_INCHES[1] + _INDEX_INCHES * (len(shown) - 1)), dpi=DPI)
     figure.clear()
     with_canvas(figure)
-    figure.set_layout_engine("constrained", h_pad=0.06, hspace=0.02)
+    figure.set_layout_engine(Layout(h_pad=0.06, hspace=0.02))
     parts: list[tuple[str, Dimension | None, float]] = []  # resource; dimension, or None for its partitions; height
     for resource in shown:
         record = result.resources[resource]
@@ -56,11 +66,15 @@ def plot_run(result: Outcome, figure: Figure | None = None) -> Figure:
         parts.append((resource, None, min(1.6, 0.8 + 0.2 * (len(record.partitions) - len(record.splits)))))
     heights = [height for _, _, height in parts]
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    maps: list[tuple[Axes, Map]] = []
     for (resource, dimension, _), panel in zip(parts, panels, strict=True):
         if dimension is None:
-            draw_partitions(result, panel, resource=resource)
+            maps.append((panel, draw_map(result, panel, resource=resource)))
         else:
             draw_rates(result, dimension, panel, resource=resource)
+    share_scale([drawn for _, drawn in maps])
+    for panel, drawn in maps:
+        finish_map(panel, drawn)
     for panel in panels[:-1]:
         panel.set_xlabel("")
         panel.tick_params(labelbottom=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from io import BytesIO
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 
 from sim.files import write_whole
-from sim.results.plots.base import Figure
+from sim.results.plots.base import Figure, quiet
 
 
 def save_figure(make: Callable[[], Figure], path: str | PathLike[str]) -> None:
@@ -20,9 +19,6 @@ def save_figure(make: Callable[[], Figure], path: str | PathLike[str]) -> None:
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     ending = str(path).rpartition(".")[2].lower()
     picture = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "ddbsim"}), warnings.catch_warnings():
-        # No font has every script: a title in another one shows boxes, and the report has it in full.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+    with mpl.rc_context({"svg.hashsalt": "ddbsim"}), quiet():
         make().savefig(picture, format=ending, metadata=undated.get(ending))
     write_whole(path, picture.getvalue())

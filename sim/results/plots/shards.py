@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +14,14 @@ from sim.keyspace.domain import Floats
 from sim.limits import CEILING_PER_S
 from sim.names import TABLE, Dimension
 from sim.results.phrases import amount
+from sim.results.plots.arguments import check_axes, check_result, dimension_of, record_of, second_of, whole_number
 from sim.results.plots.base import (
     CAPACITY_COLOUR,
     CONSUMED_COLOUR,
     LAW_COLOUR,
     OFFERED_COLOUR,
     TITLE_POINTS,
-    dimension_of,
     legend,
-    record_of,
 )
 from sim.results.steps import integral
 
@@ -32,6 +32,7 @@ _LOGARITHMIC_FROM = (
     16  # times as many shards at the right as at the left: from here on each doubling has the same width
 )
 _TICKS_MAX = 12
+_TOP_MARGIN = 1.08  # of the highest that is in view
 
 
 def draw_shards(
@@ -42,14 +43,14 @@ def draw_shards(
     resource: str = TABLE,
     ideal: bool = True,
     partitions: int | None = None,
-    between: tuple[float, float] | None = None,
+    between: tuple[float | str, float | str] | None = None,
 ) -> Axes:
     """Draw how much a key gets through that is written under several shards, over the number of shards.
 
     Points are units consumed per second, the mean of the whole run unless ``between`` says otherwise: where partitions split in the course
     of it, that is the mean of before and after. Of several runs with one count (other seeds, or other names of the shards) the point is
     their mean, with a band from the least to the most. The dashed line is the ceiling of all partitions together, in the mean over the
-    same time.
+    same time; where it is above the view, the legend tells it. Runs without such traffic have a word in place of a legend.
 
     Parameters
     ----------
@@ -57,17 +58,20 @@ def draw_shards(
     dimension : ``"read"`` or ``"write"``.
     ideal : draw what so many shards would get if each had a partition of its own, up to what was offered.
     partitions : draw what is expected of equal shards in so many equal partitions, `expected_per_s`.
-    between : seconds from and to, within all runs; ticks that begin in between count. None: the whole run.
+    between : seconds (or times, ``"5m"``) from and to, within all runs; ticks that begin in between count. None: the whole run.
 
     Raises
     ------
+    TypeError
+        No runs by number, no results in them, or no Axes.
     ValueError
         There are no runs, or a count below 1, or no such dimension, resource or time.
     """
+    check_axes(axes)
     dimension = dimension_of(dimension)
     by_count = _by_count(runs)
-    if partitions is not None and partitions < 1:
-        raise ValueError(f"partitions is a number from 1, not {partitions!r}")
+    if partitions is not None:
+        partitions = whole_number("partitions", partitions, 1)
     counts = np.array(sorted(by_count))
     measured = [np.array([_measure(r, resource, dimension, between) for r in by_count[count]]).T for count in counts]
     consumed = [rows[0] for rows in measured]
@@ -78,10 +82,14 @@ def draw_shards(
         axes.fill_between(counts, least, most, color=CONSUMED_COLOUR, alpha=0.35, linewidth=0, label="least to most")
     axes.plot(counts, mean, color=CONSUMED_COLOUR, marker="o", markersize=7, markeredgecolor="black", label="consumed")
     axes.plot(counts, offered, color=OFFERED_COLOUR, linewidth=0.8, label="offered")
-    axes.plot(counts, room, color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label="ceiling of all partitions")
     top = float(max(offered.max(), mean.max()))
     if room.min() <= 1.6 * top:
         top = max(top, float(min(room.max(), 1.6 * top)))
+    seen = room.min() <= _TOP_MARGIN * top
+    label = (
+        "ceiling of all partitions" if seen else f"ceiling of all partitions from {amount(room.min())}/s, out of view"
+    )
+    axes.plot(counts, room, color=CAPACITY_COLOUR, linestyle="--", linewidth=1.3, label=label)
     fine = np.unique(np.concatenate([np.linspace(counts[0], counts[-1], 200), counts.astype(float)]))
     if ideal:
         _draw_ideal(fine, np.interp(fine, counts, offered), CEILING_PER_S[dimension], axes)
@@ -92,7 +100,11 @@ def draw_shards(
         axes.plot(whole, law, color=LAW_COLOUR, linestyle=":", linewidth=2.0, label=label)
     _set_scales(counts, top, dimension, axes)
     axes.set_title("Shards and throughput", loc="left", fontsize=TITLE_POINTS)
-    legend(axes, *axes.get_legend_handles_labels(), columns=3)
+    if offered.any():
+        legend(axes, *axes.get_legend_handles_labels(), columns=3)
+    else:
+        nothing = f"no {dimension}s in these runs"
+        axes.text(0.5, 0.5, nothing, transform=axes.transAxes, ha="center", va="center", fontsize=11)
     return axes
 
 
@@ -122,27 +134,29 @@ def _binomial(trials: int, chance: float) -> Floats:
 
 
 def _by_count(runs: Mapping[int, Outcome | Sequence[Outcome]]) -> dict[int, Sequence[Outcome]]:
+    if not isinstance(runs, Mapping):
+        raise TypeError("runs is a run, or several, by the number of shards: {1: result, 10: other}")
     if not runs:
         raise ValueError("runs is empty: give a run, or several, for each number of shards")
-    by_count: dict[int, Sequence[Outcome]] = {
-        count: list(of) if isinstance(of, Sequence) else [of] for count, of in runs.items()
-    }
-    for count, of in by_count.items():
-        if isinstance(count, bool) or int(count) != count or count < 1:
+    by_count: dict[int, Sequence[Outcome]] = {}
+    for count, of in runs.items():
+        if isinstance(count, bool) or not isinstance(count, Real) or not count >= 1 or count % 1:
             raise ValueError(f"runs: {count!r} is no number of shards, a whole number from 1")
-        if not of:
+        several = list(of) if isinstance(of, Sequence) else [of]
+        if not several:
             raise ValueError(f"runs: {count} shards have no run")
+        for result in several:
+            check_result(result)
+        by_count[int(count)] = several
     return by_count
 
 
 def _measure(
-    result: Outcome, resource: str, dimension: Dimension, between: tuple[float, float] | None
+    result: Outcome, resource: str, dimension: Dimension, between: tuple[float | str, float | str] | None
 ) -> tuple[float, float, float]:
     """Units per second consumed, offered, and of the ceilings of the partitions that served."""
     grid, record = result.grid, record_of(result, resource)
-    begin_s, end_s = (0.0, grid.duration_s) if between is None else between
-    if not 0 <= begin_s < end_s <= grid.duration_s:
-        raise ValueError(f"between {between!r} must be two seconds of the run, 0 <= from < to <= {grid.duration_s:g}")
+    begin_s, end_s = _span(result, between)
     starts = np.arange(grid.ticks) * grid.tick_s
     ticks = (starts >= begin_s - 1e-9) & (starts < end_s - 1e-9)
     seconds = float(np.minimum(starts + grid.tick_s, grid.duration_s)[ticks].sum() - starts[ticks].sum())
@@ -158,6 +172,20 @@ def _measure(
     )
 
 
+def _span(result: Outcome, between: tuple[float | str, float | str] | None) -> tuple[float, float]:
+    """From when to when is measured."""
+    duration_s = result.grid.duration_s
+    if between is None:
+        return 0.0, duration_s
+    wrong = f"between {between!r} must be two seconds of the run, 0 <= from < to <= {duration_s:g}"
+    if isinstance(between, str) or not isinstance(between, Iterable) or len(given := list(between)) != 2:
+        raise ValueError(wrong)
+    begin_s, end_s = (second_of("between", at, result) for at in given)
+    if begin_s >= end_s:
+        raise ValueError(wrong)
+    return begin_s, end_s
+
+
 def _draw_ideal(counts: Floats, offered: Floats, ceiling_per_s: float, axes: Axes) -> None:
     """So many shards, so many ceilings, until all that is offered is served."""
     label = f"{amount(ceiling_per_s)} for each shard"
@@ -166,7 +194,7 @@ def _draw_ideal(counts: Floats, offered: Floats, ceiling_per_s: float, axes: Axe
 
 
 def _set_scales(counts: Floats, top: float, dimension: Dimension, axes: Axes) -> None:
-    axes.set_ylim(0, 1.08 * (top or 1.0))
+    axes.set_ylim(0, _TOP_MARGIN * (top or 1.0))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_ylabel(f"{dimension} units/s")
