@@ -21,6 +21,7 @@ from sim import plots
 from sim.names import Dimension
 from sim.results.explain import verdict
 from sim.results.plots import band_places, draw_partitions, draw_rates, plot_run, save_run
+from sim.results.plots import base as base
 
 WRITE = Dimension.WRITE
 
@@ -414,3 +415,30 @@ def test_capacity_that_leaves_the_view_is_told() -> None:
     numbers = {text.get_text() for text in draw_partitions(result, axes()).texts}
     assert len(alive) < len([p for p in result.table.partitions if p.parent is not None])
     assert numbers == alive
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "step_s", "width"),
+    [
+        (450, 450, 1.0, 1),
+        (451, 450, 1.0, 2),
+        (14_400, 450, 1.0, 60),
+        (86_400, 450, 1.0, 300),
+        (1000, 450, 7.0, 3),
+        (600, 450, 0.1, 10),
+    ],
+)
+def test_bins_are_as_wide_as_people_count_time(count: int, most: int, step_s: float, width: int) -> None:
+    edges = base.time_bins(count, most, step_s)
+    assert (edges[0], edges[-1]) == (0, count)
+    assert set(np.diff(edges)[:-1]) == {width}
+    assert len(edges) - 1 <= most
+
+
+def test_a_change_at_a_full_minute_of_a_long_run_has_one_edge() -> None:
+    rate = [["0s", 100], ["50m", 200], ["60m", 100], ["110m", 200]]
+    traffic = [{"name": "writes", "operation": "PutItem", "rate": rate, "arrivals": "even"}]
+    table = {"pk": "ONE", "mode": "on-demand"}
+    result = sim.run(sim.from_dict({"format": 1, "duration": "4h", "table": table, "traffic": traffic}))
+    values, _, _ = stairs(draw_rates(result, WRITE, axes()), "offered").get_data()
+    assert set(values.round(6)) == {100, 200}

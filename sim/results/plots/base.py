@@ -67,6 +67,28 @@ _TIME_STEPS: Mapping[str, tuple[float, ...]] = {
     "days": (0.5, 1, 2, 5, 7, 14, 30, 60, 90),
 }
 _TIME_TICKS_MAX = 10
+_BIN_WIDTHS_S = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    20,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1200,
+    1800,
+    3600,
+    7200,
+    14_400,
+    21_600,
+    43_200,
+    86_400,
+)
 _TIME_TICK_INCHES = 0.42
 _LEGEND_COLUMNS_MAX, _LEGEND_COLUMN_INCHES = 5, 1.45
 _LEGEND_POINTS, _LEGEND_HANDLE_EM = 8, 3.6
@@ -200,9 +222,16 @@ def size_inches(axes: Axes) -> tuple[float, float]:
     return box.width / dpi, box.height / dpi
 
 
-def time_bins(count: int, most: int) -> Ints:
-    """Edges that divide so many ticks or periods into at most so many bins, as even as may be."""
-    return np.unique(np.linspace(0, count, min(count, most) + 1).round().astype(np.int64))
+def time_bins(count: int, most: int, step_s: float) -> Ints:
+    """Edges that divide so many ticks or periods of ``step_s`` seconds into at most so many bins.
+
+    Bins are as wide as people count time, in seconds, minutes and hours, so that what changes at a full minute changes at an edge.
+    """
+    least_s = count * step_s / most
+    whole = (width_s / step_s for width_s in _BIN_WIDTHS_S if width_s >= least_s and width_s >= step_s)
+    fitting = (round(steps) for steps in whole if abs(steps - round(steps)) < 1e-9)
+    width = 1 if count <= most else next(fitting, -(-count // most))
+    return np.append(np.arange(0, count, width), count)
 
 
 def literal(text: str) -> str:

@@ -186,7 +186,7 @@ def _partition_grid(result: Outcome, resource: str, places: Ints, rows_max: int)
     edges_s = period_edges_s(result)
     scale_s, _ = time_unit(result)
     if not record.splits and len(partitions) <= rows_max:
-        bins = time_bins(result.grid.periods, _MAP_COLUMNS_MAX)
+        bins = time_bins(result.grid.periods, _MAP_COLUMNS_MAX, result.grid.period_s)
         width = np.diff(edges_s[bins])
         mean = np.add.reduceat(load * served, bins[:-1], axis=1) / width
         return mean, np.maximum.reduceat(refused, bins[:-1], axis=1), edges_s[bins] / scale_s

@@ -61,7 +61,7 @@ def draw_rates(result: Outcome, dimension: Dimension | str, axes: Axes, *, resou
     check_axes(axes)
     lane = record_of(result, resource).lanes[dimension]
     scale_s, _ = time_unit(result)
-    edges = time_bins(result.grid.ticks, _RATE_BINS_MAX)
+    edges = time_bins(result.grid.ticks, _RATE_BINS_MAX, result.grid.tick_s)
     edges_s = np.minimum(edges * result.grid.tick_s, result.grid.duration_s)
     seconds, x = np.diff(edges_s), edges_s / scale_s
     offered, consumed = (
