@@ -100,6 +100,16 @@ def test_the_base_is_the_scenario_itself_and_so_is_a_slider_that_rounds() -> Non
     assert found.at({"skew": 0.85 + 1e-9}) is found.scenario
 
 
+def test_what_is_asked_between_two_steps_of_a_slider_is_what_runs() -> None:
+    found = controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 50}]})
+    assert knob(found, "rate").step == 1
+    assert found.at({"rate": 50.4}).traffic[0].rate == 50.4
+    wide = controls(
+        {**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 50}]}, ranges={"rate": (0, 1e9)}
+    )
+    assert wide.at({"rate": 0}).traffic[0].rate == 0
+
+
 def test_the_rate_scales_every_pattern_and_every_shape() -> None:
     rates = [traffic.get("rate") for traffic in document(controls(), rate=1000)["traffic"]]
     assert rates == [
@@ -380,6 +390,24 @@ def test_a_move_from_python_moves_the_sliders_and_runs_once(small: Explorer, mon
     assert (before["rate (requests/s)"].value, before["shards"].value, before["mode"].value) == (4000, 2, "on-demand")
     assert len(runs) == 1
     assert shown(small) == small.picture
+
+
+def test_a_drag_moves_nothing_but_its_own_slider(small: Explorer) -> None:
+    small.move(rate=33.333)  # between two steps
+    sliders(small)["shards"].value = 2
+    assert (small.position["rate"], small.position["shards"]) == (33.333, 2)
+    assert small.scenario.traffic[0].rate == 33.333
+    sliders(small)["rate (requests/s)"].value = 3000
+    sliders(small)["skew (zipf exponent)"].value = 0.1 + 0.2
+    assert (small.position["rate"], small.position["skew"]) == (3000, 0.3)
+
+
+def test_a_slider_dragged_back_to_where_it_began_stands_for_a_value_between_its_steps() -> None:
+    rate = knob(controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 100 / 3}]}), "rate")
+    nearest = rate.step * round(rate.base / rate.step)
+    assert nearest != rate.base
+    assert rate.dragged_to(nearest) == rate.base
+    assert rate.dragged_to(nearest + rate.step) == pytest.approx(nearest + rate.step)
 
 
 def test_moves_from_two_threads_end_at_the_newest(small: Explorer) -> None:

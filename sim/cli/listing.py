@@ -47,7 +47,9 @@ def print_listing(rows: Sequence[Listed], console: Console) -> None:
         console.print(Text(_HEADS[kind], "bold"))
         for row in of_kind:
             if console.is_terminal:
-                line = Text.assemble(f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}")
+                line = Text.assemble(
+                    f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}"
+                )
                 console.print(line, no_wrap=True, overflow="ellipsis")
             else:
                 console.out(f"{row.name:{names}}  {_ids(row):{ids}}  {row.says}", highlight=False)

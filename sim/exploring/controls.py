@@ -28,6 +28,7 @@ _SKEW_MAX = 2.0
 _SHARDS_ROOM = 50
 _SPARE_CAPACITY = 1.25  # × the busiest period, where a scenario has no capacity of its own
 _NAME_CHARACTERS = 18
+_NOISE = 1e-8  # of a value: what a slider's arithmetic adds to it and nobody means
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,10 @@ class Knob:
         """Whether all its positions are whole numbers."""
         return all(value == int(value) for value in (self.low, self.step, self.base))
 
+    def dragged_to(self, value: float) -> float:
+        """The value that is meant where a slider was dragged to: it stands on steps, and the scenario's own may lie between two."""
+        return self.base if abs(value - self.base) < self.step / 2 else digits(value)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
@@ -97,8 +102,7 @@ class Controls:
         """
         mode = Mode(str(position.get(MODE, self.scenario.table.mode)))
         values = {knob: float(position.get(knob.name, knob.base)) for knob in self.knobs}
-        # A slider may round in the last digit: within half a step of the scenario's own value it is the scenario's own.
-        moved = {knob: value for knob, value in values.items() if abs(value - knob.base) >= knob.step / 2}
+        moved = {knob: value for knob, value in values.items() if abs(value - knob.base) > _NOISE * abs(knob.base)}
         changes = dict(self._mode_changes(mode))
         for knob, value in (values if changes else moved).items():
             if knob.only in (None, mode) and (knob in moved or knob.what == "capacity"):
