@@ -222,6 +222,16 @@ def test_a_slider_has_a_hundred_even_steps_and_stands_on_one(start: float) -> No
     assert rate.base / rate.step == pytest.approx(round(rate.base / rate.step), abs=1e-6)
 
 
+@pytest.mark.parametrize("most", [1, 40, 1e4, 1e9])
+@pytest.mark.parametrize("own", [1, 10, 33.3, 600])
+def test_the_own_capacity_lies_on_its_slider_however_much_is_asked_of_it(own: float, most: float) -> None:
+    table = {"pk": "USER#{user}", "mode": "provisioned", "read_capacity": 5, "write_capacity": own}
+    one = sim.from_dict({**DESIGN, "table": table})
+    (found,) = (knob for knob in controls_of(one, {(TABLE, WRITE): most}).knobs if knob.what == "capacity")
+    assert 1 <= found.low <= own <= found.high
+    assert found.dragged_to(found.low + found.step * round((own - found.low) / found.step)) == own
+
+
 def test_ranges_are_what_one_asks_for() -> None:
     found = controls(ranges={"rate": (400, 2000), "shards": (2, 12)})
     assert (knob(found, "rate").low, knob(found, "rate").high) == (400, 2000)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from sim.limits import PROVISIONED_MIN_UNITS
 from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
 from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
@@ -278,7 +279,7 @@ def _ranged(knob: Knob, asked: Range | None, values: list[float]) -> Knob:
     whole = knob.what == "shards"
     step = _step(low, high, values, least=1.0 if whole else 0.0)
     if asked is None and knob.what == "capacity":
-        low = step  # there is no capacity of 0
+        low = min(max(step, PROVISIONED_MIN_UNITS), *values)  # there is no capacity of 0
     return replace(knob, low=low, high=high, step=step)
 
 
@@ -297,7 +298,8 @@ def _step(low: float, high: float, values: list[float], least: float) -> float:
 
 
 def _divides(step: float, length: float) -> bool:
-    return abs(length / step - round(length / step)) < 1e-6
+    steps = abs(length / step)
+    return length == 0 or (round(steps) >= 1 and abs(steps - round(steps)) < 1e-6)
 
 
 def _modes(scenario: Scenario) -> tuple[Mode, ...]:
