@@ -100,6 +100,24 @@ def test_the_base_is_the_scenario_itself_and_so_is_a_slider_that_rounds() -> Non
     assert found.at({"skew": 0.85 + 1e-9}) is found.scenario
 
 
+def test_no_slider_offers_what_no_scenario_can_have() -> None:
+    fields = {
+        "user": {"kind": "zipf", "count": 9, "exponent": 19.8},
+        "shard": {"kind": "uniform", "count": 10**15 // 2 + 1},
+    }
+    table = {"pk": "{user}#{shard}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 30_000}
+    traffic = [{"name": "a", "operation": "PutItem", "rate": 9e8}]
+    found = controls({**DESIGN, "fields": fields, "table": table, "traffic": traffic})
+    assert {knob.name: (knob.low, knob.high) for knob in found.knobs if knob.what != "capacity"} == {
+        "rate": (0, 1e9),
+        "skew": (0, 20),
+        "shards": (1, 1e15),
+    }
+    assert knob(found, "write_capacity").high == 40_000  # the quota of a table
+    for one in found.knobs:
+        assert found.at({one.name: one.low}) != found.at({one.name: one.high})
+
+
 def test_what_is_asked_between_two_steps_of_a_slider_is_what_runs() -> None:
     found = controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 50}]})
     assert knob(found, "rate").step == 1
@@ -246,6 +264,12 @@ def test_ranges_are_what_one_asks_for() -> None:
         ({"rate": (600, 0)}, "low below high"),
         ({"rate": (0, float("inf"))}, "low below high"),
         ({"rate": (0, 400)}, "rate is 500 at the start, not from 0 to 400"),
+        ({"rate": (-1, 4000)}, "rate must lie within 0 to 1,666,666,666.67 "),  # 300 of the 500 are one pattern's
+        ({"rate": (0, 2e9)}, "rate must lie within 0 to"),
+        ({"skew": (-0.1, 1)}, "skew must lie within 0 to 20 "),
+        ({"shards": (0, 12)}, "shards must lie within 1 to 1e15 "),
+        ({"shards": (1.5, 12)}, "shards must have whole numbers"),
+        ({"write_capacity": (0, 700)}, "write_capacity must lie within 1 to 1e9 "),
     ],
 )
 def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]], says: str) -> None:
@@ -355,7 +379,7 @@ def shown(explorer: Explorer) -> bytes:
 
 @pytest.fixture
 def small() -> Explorer:
-    return sim.explore(users=50, duration="5m", ranges={"capacity": (0, 8000)})
+    return sim.explore(users=50, duration="5m", ranges={"capacity": (1, 80_000)})
 
 
 def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
@@ -373,7 +397,7 @@ def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
 
 def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: Explorer) -> None:
     result, before = small.result, shown(small)
-    sliders(small)["write capacity (units/s)"].value = 0
+    sliders(small)["write capacity (units/s)"].value = 50_000  # above the table's quota
     assert "NOT SIMULATED" in said(small)
     assert "table.write_capacity" in said(small)
     assert small.error

@@ -12,7 +12,8 @@ from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
 from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
 from sim.scenario.base import choices
-from sim.scenario.fields import HashField, UniformField, ZipfField
+from sim.scenario.fields import EXPONENT_MAX, HashField, UniformField, ZipfField
+from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, plain
 from sim.scenario.rates import digits, peak_per_s, scaled
 from sim.scenario.table import holders
 
@@ -45,6 +46,7 @@ class Knob:
     label : what stands beside the slider, with the unit.
     base : value in the scenario.
     low, high : ends of the slider.
+    least, most : beyond these no end can be, for no scenario has such a value.
     step : distance of its positions.
     only : mode in which it does something. None: in both.
     """
@@ -57,7 +59,9 @@ class Knob:
     base: float
     low: float
     high: float
-    step: float
+    least: float
+    most: float
+    step: float = 0.0
     only: Mode | None = None
 
     @property
@@ -212,7 +216,8 @@ def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -
         steady = all(isinstance(rate, int | float) for rate in rates)
         base = digits(sum(peaks))
         label = "rate (requests/s)" if steady else "highest rate (requests/s)"
-        yield Knob(name="rate", what="rate", label=label, base=base, low=0, high=_RATE_ROOM * base, step=0)
+        most = digits(base * (RATE_MAX_PER_S / max(peaks)))  # each pattern has its own limit
+        yield Knob(name="rate", what="rate", label=label, base=base, low=0, high=_RATE_ROOM * base, least=0, most=most)
     skewed = {key: field for key, field in scenario.fields.items() if isinstance(field, ZipfField)}
     for key, field in skewed.items():
         alone = len(skewed) == 1
@@ -225,7 +230,8 @@ def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -
             base=field.exponent,
             low=0,
             high=high,
-            step=0,
+            least=0,
+            most=EXPONENT_MAX,
         )
     yield from _shards(scenario)
     for (resource, dimension), most in busiest.items():
@@ -242,13 +248,16 @@ def _shards(scenario: Scenario) -> Iterator[Knob]:
         said = "shards" if "shard" in key.lower() and alone else f"number of {name(key, longest=_NAME_CHARACTERS)}"
         high = max(_SHARDS_ROOM, _round_up(2.0 * count))
         own = "shards" if alone else f"shards.{key}"
-        yield Knob(name=own, what="shards", target=key, label=said, base=count, low=1, high=high, step=1)
+        yield Knob(
+            name=own, what="shards", target=key, label=said, base=count, low=1, high=high, least=1, most=COUNT_MAX
+        )
 
 
 def _capacity(scenario: Scenario, resource: str, dimension: Dimension, most: float, *, alone: bool) -> Knob:
     holder = holders(scenario.table)[resource]
     own = getattr(holder, f"{dimension}_capacity")
-    base = _round_up(max(_SPARE_CAPACITY * most, 1.0)) if own is None else own
+    quota = getattr(scenario.account, f"table_{dimension}")
+    base = min(_round_up(max(_SPARE_CAPACITY * most, 1.0)), quota) if own is None else own
     index = resource.partition("/")[2]
     of = f" of {name(index, longest=_NAME_CHARACTERS)}" if index else ""
     return Knob(
@@ -259,8 +268,9 @@ def _capacity(scenario: Scenario, resource: str, dimension: Dimension, most: flo
         label=f"{dimension} capacity{of} (units/s)",
         base=base,
         low=0,
-        high=_round_up(_RATE_ROOM * max(base, most)),
-        step=0,
+        high=min(_round_up(_RATE_ROOM * max(base, most)), quota) if base < quota else base,
+        least=PROVISIONED_MIN_UNITS,
+        most=RATE_MAX_PER_S,
         only=Mode.PROVISIONED,
     )
 
@@ -271,15 +281,20 @@ def _ranged(knob: Knob, asked: Range | None, values: list[float]) -> Knob:
         low, high = float(asked[0]), float(asked[1])
         if not low < high or not math.isfinite(high - low):
             raise ValueError(f"ranges: {knob.name} must be (low, high) with low below high (given: {asked!r})")
+        if low < knob.least or high > knob.most:
+            allowed = f"{plain(knob.least)} to {plain(knob.most)}"
+            raise ValueError(f"ranges: {knob.name} must lie within {allowed} (given: {asked!r})")
+        if knob.what == "shards" and (low % 1 or high % 1):
+            raise ValueError(f"ranges: {knob.name} must have whole numbers as its ends (given: {asked!r})")
         for value in values:
             if not low <= value <= high:
                 raise ValueError(f"ranges: {knob.name} is {value:g} at the start, not from {low:g} to {high:g}")
     else:
-        low, high = knob.low, max(knob.high, _round_up(max(values)))
+        low, high = knob.low, min(max(knob.high, _round_up(max(values))), knob.most)
     whole = knob.what == "shards"
     step = _step(low, high, values, least=1.0 if whole else 0.0)
     if asked is None and knob.what == "capacity":
-        low = min(max(step, PROVISIONED_MIN_UNITS), *values)  # there is no capacity of 0
+        low = max(knob.least, min(step, *values))  # there is no capacity of 0
     return replace(knob, low=low, high=high, step=step)
 
 
