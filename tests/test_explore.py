@@ -128,6 +128,23 @@ def test_what_is_asked_between_two_steps_of_a_slider_is_what_runs() -> None:
     assert wide.at({"rate": 0}).traffic[0].rate == 0
 
 
+@pytest.mark.parametrize(
+    ("position", "says"),
+    [
+        ({"write_capacity": 50_000, "skew": 1}, r"\Awrite capacity \(units/s\): table.write_capacity: is above the quota"),
+        ({"skew": 21}, r"\Askew \(zipf exponent\): fields.user.exponent: must be a number from 0 to 20"),
+        ({"capacity.by-status": 0.5}, r"\Awrite capacity of by-status \(units/s\): table.gsi\[0\].write_capacity: must be"),
+        # With the index it is above the account's quota.
+        ({"write_capacity": 39_000, "capacity.by-status": 39_000}, r"\Awrite capacity .*: with the indexes it is"),
+    ],
+)  # fmt: skip
+def test_a_position_that_is_no_scenario_names_the_slider(position: dict[str, float | str], says: str) -> None:
+    found = controls({**DESIGN, "account": {"account_write": 60_000}})
+    with pytest.raises(sim.ScenarioError, match=says) as caught:
+        found.at(position)
+    assert "--set" not in str(caught.value)
+
+
 def test_the_rate_scales_every_pattern_and_every_shape() -> None:
     rates = [traffic.get("rate") for traffic in document(controls(), rate=1000)["traffic"]]
     assert rates == [
@@ -400,6 +417,7 @@ def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: 
     sliders(small)["write capacity (units/s)"].value = 50_000  # above the table's quota
     assert "NOT SIMULATED" in said(small)
     assert "table.write_capacity" in said(small)
+    assert small.error.startswith("write capacity (units/s): table.write_capacity: is above the quota")
     assert small.error
     assert (small.result, shown(small)) == (result, before)
     sliders(small)["write capacity (units/s)"].value = 4000

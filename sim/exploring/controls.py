@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from sim.errors import Problem, ScenarioError
 from sim.limits import PROVISIONED_MIN_UNITS
 from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
 from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
-from sim.scenario.base import choices
+from sim.scenario.base import choices, path_of
 from sim.scenario.fields import EXPONENT_MAX, HashField, UniformField, ZipfField
 from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, plain
+from sim.scenario.overrides import parse_path
 from sim.scenario.rates import digits, peak_per_s, scaled
 from sim.scenario.table import holders
 
@@ -103,18 +106,24 @@ class Controls:
         Raises
         ------
         ScenarioError
-            The position is no valid scenario: a capacity of 0, say.
+            The position is no valid scenario: a capacity above the table's quota, say. It names the slider.
         """
         mode = Mode(str(position.get(MODE, self.scenario.table.mode)))
         values = {knob: float(position.get(knob.name, knob.base)) for knob in self.knobs}
         moved = {knob: value for knob, value in values.items() if abs(value - knob.base) > _NOISE * abs(knob.base)}
         changes = dict(self._mode_changes(mode))
+        turned = dict.fromkeys(changes, MODE)  # by what each value is changed
         for knob, value in (values if changes else moved).items():
             if knob.only in (None, mode) and (knob in moved or knob.what == "capacity"):
-                changes.update(self._changes(knob, int(value) if value == int(value) else value))
+                of_knob = dict(self._changes(knob, int(value) if value == int(value) else value))
+                changes |= of_knob
+                turned |= dict.fromkeys(of_knob, knob.label)
         if not changes:
             return self.scenario
-        return with_overrides(self.scenario, {"description": None, "shows": None, **changes})
+        try:
+            return with_overrides(self.scenario, {"description": None, "shows": None, **changes})
+        except ScenarioError as error:
+            raise ScenarioError([_of_slider(problem, turned) for problem in error.problems]) from None
 
     def named(self, position: Position) -> dict[str, float | str]:
         """A position as a user wrote it, with its names and values checked.
@@ -315,6 +324,13 @@ def _step(low: float, high: float, values: list[float], least: float) -> float:
 def _divides(step: float, length: float) -> bool:
     steps = abs(length / step)
     return length == 0 or (round(steps) >= 1 and abs(steps - round(steps)) < 1e-6)
+
+
+def _of_slider(problem: Problem, turned: Mapping[str, str]) -> Problem:
+    """A problem of a changed scenario as one of the slider that changed it, or of all of them where it lies between them."""
+    paths = {path_of(parse_path(path) or ()): label for path, label in turned.items()}
+    own = [label for path, label in paths.items() if re.match(rf"{re.escape(path)}(?![\w-])", problem.path)]
+    return replace(problem, source=", ".join(dict.fromkeys(own or turned.values())))
 
 
 def _modes(scenario: Scenario) -> tuple[Mode, ...]:
