@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets
+import numpy as np
 import pytest
 from reference.small import pattern, provisioned, scenario
 
@@ -280,6 +281,12 @@ def test_ranges_are_what_one_asks_for() -> None:
         ({"speed": (0, 1)}, "ranges: there is no slider 'speed'"),
         ({"rate": (600, 0)}, "low below high"),
         ({"rate": (0, float("inf"))}, "low below high"),
+        ({"rate": 5}, r"rate must be two numbers \(low, high\) .*given: 5"),
+        ({"rate": ("a", "b")}, "rate must be two numbers"),
+        ({"rate": "ab"}, "rate must be two numbers"),
+        ({"rate": (0, 1000, 2000)}, "rate must be two numbers"),
+        ({"rate": (False, 1000)}, "rate must be two numbers"),
+        (5, "ranges: must be ends by slider.*given: 5"),
         ({"rate": (0, 400)}, "rate is 500 at the start, not from 0 to 400"),
         ({"rate": (-1, 4000)}, "rate must lie within 0 to 1,666,666,666.67 "),  # 300 of the 500 are one pattern's
         ({"rate": (0, 2e9)}, "rate must lie within 0 to"),
@@ -301,11 +308,29 @@ def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]
         ({"shards": 500}, "shards: 500 is not on its slider, 1 to 50"),
         ({"shards": "many"}, "shards: 'many' is not on its slider"),
         ({"mode": "serverless"}, "mode: 'serverless' is none"),
+        ({"mode": "ondemand"}, "mode: 'ondemand' is none of 'provisioned', 'on-demand'; did you mean 'on-demand'"),
+        ({"mode": 5}, "mode: 5 is none of 'provisioned', 'on-demand'$"),
+        ({"mode": np.array([1, 2])}, "is none of"),
+        ({"rate": None}, "rate: None is not on its slider, 0 to 1,500, a number"),
+        ({"rate": True}, "rate: True is not on its slider"),
+        ({"rate": [1]}, "is not on its slider"),
+        ({"rate": np.array([1, 2])}, "is not on its slider"),
+        ({"rate": float("nan")}, "is not on its slider"),
+        ({"rate": 10**400}, "is not on its slider"),
+        ({"shards": 2.5}, "shards: 2.5 is not on its slider, 1 to 50 in whole numbers"),
+        ([1], "a position must name its sliders"),
     ],
 )
 def test_a_position_that_is_on_no_slider_is_refused(position: dict[str, float | str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         controls().named(position)
+
+
+@pytest.mark.parametrize("value", [np.int64(900), np.float32(900), np.float64(900)])
+def test_numbers_of_numpy_are_numbers(value: Any) -> None:
+    found = controls(starts={"rate": value}, ranges={"rate": (np.int64(0), value)})
+    assert knob(found, "rate").high == 900
+    assert found.at(found.named({"rate": value})) == found.at({"rate": 900})
 
 
 # The explorer.
@@ -373,6 +398,20 @@ def test_a_given_scenario_starts_where_it_is_told_to() -> None:
         sim.explore(one, capacity=3)  # of reads, or of writes?
     with pytest.raises(sim.ScenarioError, match="rate"):
         sim.explore(rate=-1)
+
+
+@pytest.mark.parametrize("what", [5, {"format": 1}, b"file.toml", True])
+def test_what_is_no_scenario_is_refused(what: Any) -> None:
+    with pytest.raises(ValueError, match="scenario: give a Scenario or the path of its file"):
+        sim.explore(what)
+
+
+@pytest.mark.parametrize("value", [None, True, [1], np.array([1, 2])])
+def test_a_move_to_what_is_no_number_leaves_the_sliders(explorer: Explorer, value: Any) -> None:
+    before = explorer.position
+    with pytest.raises(ValueError, match=r"rate: .* is not on its slider"):
+        explorer.move(rate=value)
+    assert explorer.position == before
 
 
 # The widget.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -13,9 +13,9 @@ from sim.limits import PROVISIONED_MIN_UNITS
 from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
 from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
-from sim.scenario.base import choices, path_of
+from sim.scenario.base import choices, listed, nearest, path_of
 from sim.scenario.fields import EXPONENT_MAX, HashField, UniformField, ZipfField
-from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, plain
+from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, as_number, plain
 from sim.scenario.overrides import parse_path
 from sim.scenario.rates import digits, peak_per_s, scaled
 from sim.scenario.table import holders
@@ -133,24 +133,23 @@ class Controls:
         ValueError
             There is no such slider, or no such value on it.
         """
-        names = [*(knob.name for knob in self.knobs), *([MODE] if self.modes else [])]
+        knobs = {knob.name: knob for knob in self.knobs}
+        names = [*knobs, *([MODE] if self.modes else [])]
+        if not isinstance(position, Mapping):
+            raise ValueError(f'a position must name its sliders, as in {{"rate": 500}} (given: {position!r})')
         found: dict[str, float | str] = {}
         for key, value in position.items():
             if key not in names:
                 raise ValueError(f"{key}: there is no such slider; {choices(key, names)}")
-            if key == MODE:
-                if value not in list(self.modes):
-                    raise ValueError(f"mode: {value!r} is none; {choices(value, [str(mode) for mode in self.modes])}")
-                found[key] = str(value)
-                continue
-            knob = next(knob for knob in self.knobs if knob.name == key)
-            if isinstance(value, str) or not knob.low <= value <= knob.high:
-                ends = f"{amount(knob.low)} to {amount(knob.high)}"
-                raise ValueError(
-                    f"{key}: {value!r} is not on its slider, {ends}; ranges={{{key!r}: (low, high)}} sets it"
-                )
-            found[key] = value
+            found[key] = self._mode_named(value) if key == MODE else _on_slider(knobs[key], value)
         return found
+
+    def _mode_named(self, value: object) -> str:
+        modes = [str(mode) for mode in self.modes]
+        if not isinstance(value, str) or value not in modes:
+            near = nearest(value, modes) if isinstance(value, str) else ""
+            raise ValueError(f"mode: {value!r} is none of {listed(map(repr, modes))}{f'; {near}' if near else ''}")
+        return str(value)
 
     def _mode_changes(self, mode: Mode) -> Iterator[tuple[str, Any]]:
         """What has to go, and what has to be there, so that the table can have another mode than the scenario's."""
@@ -205,12 +204,11 @@ def controls_of(
     ValueError
         A range of no slider, one whose ends are not in order, or one that leaves out the scenario's own value.
     """
-    asked = dict(ranges or {})
+    asked = _pairs(ranges)
     knobs = []
     for knob in _knobs(scenario, busiest):
-        start = (starts or {}).get(knob.name, knob.base)
-        values = [knob.base, *([float(start)] if not isinstance(start, str) else [])]
-        knobs.append(_ranged(knob, asked.pop(knob.name, None), values))
+        start = as_number((starts or {}).get(knob.name))  # what is none is refused when the position is
+        knobs.append(_ranged(knob, asked.pop(knob.name, None), [knob.base, *([] if start is None else [start])]))
     if asked:
         key = next(iter(asked))
         raise ValueError(f"ranges: there is no slider {key!r}; {choices(key, [knob.name for knob in knobs])}")
@@ -284,11 +282,40 @@ def _capacity(scenario: Scenario, resource: str, dimension: Dimension, most: flo
     )
 
 
+def _pairs(ranges: Mapping[str, Range] | None) -> dict[str, Range]:
+    """Ends of sliders as a user wrote them, each a pair of numbers."""
+    if ranges is None:
+        return {}
+    if not isinstance(ranges, Mapping):
+        raise ValueError(f'ranges: must be ends by slider, such as {{"rate": (0, 20_000)}} (given: {ranges!r})')
+    found = {}
+    for key, ends in ranges.items():
+        numbers = [as_number(end) for end in ends] if isinstance(ends, Sequence) and not isinstance(ends, str) else []
+        low, high = numbers if len(numbers) == 2 else (None, None)
+        if low is None or high is None:
+            raise ValueError(f"ranges: {key} must be two numbers (low, high) with low below high (given: {ends!r})")
+        found[key] = (low, high)
+    return found
+
+
+def _on_slider(knob: Knob, value: object) -> float:
+    """A value of a slider as a user wrote it; numpy's numbers are numbers."""
+    given = as_number(value)
+    whole = knob.what == "shards"
+    if given is None or not knob.low <= given <= knob.high or (whole and given % 1):
+        kind = " in whole numbers" if whole else "" if given is not None else ", a number"
+        ends = f"{amount(knob.low)} to {amount(knob.high)}{kind}"
+        raise ValueError(
+            f"{knob.name}: {value!r} is not on its slider, {ends}; ranges={{{knob.name!r}: (low, high)}} sets it"
+        )
+    return int(given) if given == int(given) else given
+
+
 def _ranged(knob: Knob, asked: Range | None, values: list[float]) -> Knob:
     """A knob with ends, and with steps on which all values lie that it must be able to show."""
     if asked is not None:
-        low, high = float(asked[0]), float(asked[1])
-        if not low < high or not math.isfinite(high - low):
+        low, high = asked
+        if not low < high:
             raise ValueError(f"ranges: {knob.name} must be (low, high) with low below high (given: {asked!r})")
         if low < knob.least or high > knob.most:
             allowed = f"{plain(knob.least)} to {plain(knob.most)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -17,6 +18,7 @@ from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
 from sim.run import run
 from sim.scenario import Scenario, from_dict, load
+from sim.scenario.base import shown
 
 if TYPE_CHECKING:
     from sim.exploring.widgets import Panel
@@ -87,6 +89,8 @@ def explore(
         for key, value in (("users", users), ("duration", duration)):
             if value is not None:
                 raise ValueError(f"{key}: is for the table of users; a scenario has its own (given: {value!r})")
+        if not isinstance(scenario, Scenario | str | os.PathLike):
+            raise ValueError(f"scenario: give a Scenario or the path of its file (given: {shown(scenario)})")
         scenario = scenario if isinstance(scenario, Scenario) else load(scenario)
     starts.update({key: value for key, value in given.items() if value is not None})
     return Explorer(scenario, starts=starts, ranges=ranges)
@@ -140,7 +144,7 @@ class Explorer:
         ValueError
             There is no such slider, or no such value on it.
         """
-        moved = self.controls.named({**(position or {}), **named})
+        moved = self.controls.named({} if position is None else position) | self.controls.named(named)
         with self._one_at_a_time:
             self.position = self.position | moved
             if self._panel is not None:
