@@ -318,7 +318,7 @@ def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]
         ({"rate": float("nan")}, "is not on its slider"),
         ({"rate": 10**400}, "is not on its slider"),
         ({"shards": 2.5}, "shards: 2.5 is not on its slider, 1 to 50 in whole numbers"),
-        ([1], "a position must name its sliders"),
+        ([1], 'a position must name its sliders, as in {"rate": 500}'),
     ],
 )
 def test_a_position_that_is_on_no_slider_is_refused(position: dict[str, float | str], says: str) -> None:
