@@ -239,6 +239,22 @@ def test_several_fields_of_a_kind_have_sliders_by_their_names() -> None:
     assert document(found, **{"skew.post": 2.0})["fields"]["post"]["exponent"] == 2
 
 
+def test_only_fields_that_keys_use_have_sliders() -> None:
+    fields: dict[str, Any] = {f"zipf-{n}": {"kind": "zipf", "count": 9, "exponent": 1} for n in range(9)}
+    fields |= {f"shard-{n}": {"kind": "uniform", "count": 9} for n in range(3)}
+    fields["hashed"] = {"kind": "hash", "of": "zipf-3", "count": 5}
+    index = {"name": "by-status", "pk": "{zipf-1}#{shard-1}", "read_capacity": 5, "write_capacity": 5}
+    table = {"pk": "{zipf-0}", "mode": "provisioned", "read_capacity": 5, "write_capacity": 5, "gsi": [index]}
+    traffic = [
+        {"name": "a", "operation": "PutItem", "rate": 1},
+        {"name": "b", "operation": "GetItem", "rate": 1, "pk": "{zipf-2}"},
+        {"name": "c", "operation": "GetItem", "rate": 1, "pk": "{hashed}"},
+    ]
+    found = controls({**DESIGN, "fields": fields, "table": table, "traffic": traffic})
+    assert [k.target for k in found.knobs if k.what == "skew"] == ["zipf-0", "zipf-1", "zipf-2", "zipf-3"]
+    assert [k.target for k in found.knobs if k.what == "shards"] == ["shard-1"]
+
+
 def test_without_fields_or_rates_there_are_no_sliders_for_them() -> None:
     one = scenario(
         pattern(rate=None, threads=2, count=9), table=provisioned() | {"pk": "ONE"}, fields={}, level="request"

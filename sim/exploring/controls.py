@@ -14,6 +14,7 @@ from sim.names import TABLE, AdmissionPolicy, Dimension, Mode
 from sim.results.phrases import amount, name
 from sim.scenario import Scenario, with_overrides
 from sim.scenario.base import choices, listed, nearest, path_of
+from sim.scenario.checks import used_fields
 from sim.scenario.fields import EXPONENT_MAX, HashField, UniformField, ZipfField
 from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, as_number, plain
 from sim.scenario.overrides import parse_path
@@ -225,7 +226,8 @@ def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -
         label = "rate (requests/s)" if steady else "highest rate (requests/s)"
         most = digits(base * (RATE_MAX_PER_S / max(peaks)))  # each pattern has its own limit
         yield Knob(name="rate", what="rate", label=label, base=base, low=0, high=_RATE_ROOM * base, least=0, most=most)
-    skewed = {key: field for key, field in scenario.fields.items() if isinstance(field, ZipfField)}
+    used = used_fields(scenario)  # the others would be sliders without effect
+    skewed = {key: field for key, field in scenario.fields.items() if isinstance(field, ZipfField) and key in used}
     for key, field in skewed.items():
         alone = len(skewed) == 1
         high = max(_SKEW_MAX, _round_up(field.exponent + 0.5))
@@ -247,7 +249,9 @@ def _knobs(scenario: Scenario, busiest: Mapping[tuple[str, Dimension], float]) -
 
 def _shards(scenario: Scenario) -> Iterator[Knob]:
     """The field that is a shard: by its name, else the only one that is drawn evenly or by a hash."""
-    even = {key: field for key, field in scenario.fields.items() if isinstance(field, UniformField | HashField)}
+    used = used_fields(scenario)
+    kinds = UniformField | HashField
+    even = {key: field for key, field in scenario.fields.items() if isinstance(field, kinds) and key in used}
     found = [key for key in even if "shard" in key.lower()] or (list(even) if len(even) == 1 else [])
     for key in found:
         count = even[key].count
