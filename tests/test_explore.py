@@ -16,7 +16,7 @@ from reference.small import pattern, provisioned, scenario
 
 import models
 import sim
-from sim.exploring import Explorer
+from sim.exploring import Explorer, patience
 from sim.exploring.controls import Controls, Knob, controls_of
 from sim.exploring.explorer import INSTALL, busiest_of
 from sim.exploring.picture import DPI, WIDTH_INCHES, panels_of
@@ -578,3 +578,63 @@ def test_a_fault_of_the_picture_is_not_called_a_wrong_input(monkeypatch: pytest.
     monkeypatch.setattr("sim.exploring.explorer.picture", broken)
     with pytest.raises(ValueError, match="broadcast"):
         explorer.move(rate=100)
+
+
+# Runs that nobody waits for.
+
+
+def request_level(rate: float, **more: Any) -> sim.Scenario:
+    return scenario(pattern(rate=rate, **more), table=provisioned(), duration="1h", level="request")
+
+
+def test_a_run_that_is_too_long_for_sliders_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "run_to_the_end", None)
+    with pytest.raises(sim.ScenarioError, match=r"duration: a run of this is too long for sliders.*30d.*longer tick"):
+        sim.explore(duration="30d")
+    with pytest.raises(sim.ScenarioError, match=r'too long for sliders.*1h.*a lower rate or level = "flow"'):
+        sim.explore(request_level(10_000))
+
+
+def test_a_run_is_estimated_from_ticks_and_partitions_or_from_requests() -> None:
+    one, ten = (scenario(pattern(), table=provisioned() | {"partitions": n}, duration="1h") for n in (1, 10))
+    assert patience.least_seconds(ten) > patience.least_seconds(one) > 3600e-6
+    assert patience.least_seconds(sim.with_overrides(one, {"tick": 10})) == patience.least_seconds(one) / 10
+    full = patience.least_seconds(request_level(100))
+    assert patience.least_seconds(request_level(100, starts="10m", ends="40m")) == pytest.approx(full / 2)
+    assert patience.least_seconds(request_level(100, count=36_000)) == pytest.approx(full / 10)
+
+
+@pytest.mark.parametrize(
+    ("level", "took_s", "says"),
+    [
+        ("flow", 1.1, "after 1.1 s it had simulated 1.7 % of its time"),  # a minute of an hour: 66 s
+        ("flow", 0.9, ""),
+        ("request", 1.1, ""),  # its traffic may be over by now
+        ("request", 5.1, "after 5.1 s it had simulated 1.7 % of its time"),
+    ],
+)
+def test_a_run_is_given_up_when_nobody_waits_for_its_end(
+    monkeypatch: pytest.MonkeyPatch, level: str, took_s: float, says: str
+) -> None:
+    times = iter([0.0, took_s])
+    monkeypatch.setattr(patience, "perf_counter", lambda: next(times, took_s))
+    one = sim.with_overrides(request_level(1), {"level": level})
+    if says:
+        with pytest.raises(sim.ScenarioError, match=says):
+            patience.run(one)
+    else:
+        assert patience.run(one).to_json() == sim.run(one).to_json()
+
+
+def test_a_position_that_takes_too_long_is_told_where_the_verdict_stands(
+    small: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, before = small.result, shown(small)
+    monkeypatch.setattr(patience, "least_seconds", lambda _: 9.0)
+    sliders(small)["rate (requests/s)"].value = 5000
+    assert "NOT SIMULATED" in said(small)
+    assert "too long for sliders, which wait 5 s at most: it would take over 9 s" in said(small)
+    assert (small.result, shown(small)) == (result, before)
+    monkeypatch.undo()
+    sliders(small)["rate (requests/s)"].value = 100
+    assert "NOT SIMULATED" not in said(small)

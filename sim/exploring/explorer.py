@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
 from sim.exploring.controls import MODE, Controls, Position, Range, controls_of
+from sim.exploring.patience import run
 from sim.exploring.picture import panels_of, picture
 from sim.exploring.words import headline, headline_html, picture_html, position_words, sentences, sentences_html
 from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
-from sim.run import run
 from sim.scenario import Scenario, from_dict, load
 from sim.scenario.base import shown
 
@@ -69,9 +69,10 @@ def explore(
     Raises
     ------
     ScenarioError
-        The scenario is wrong, or asks for something that is not simulated.
+        The scenario is wrong, asks for something that is not simulated, or takes longer to run than one waits for a slider: 5 s.
     ValueError
-        A range, or a start, of a slider that there is not, or that does not lie on it; or ``users`` or ``duration`` beside a scenario.
+        A range, or a start, of a slider that there is not, or that does not lie on it; or ``users`` or ``duration`` beside a scenario;
+        or what is given is no scenario.
     """
     starts: dict[str, float | str] = {}
     given = {"rate": rate, "skew": skew, "shards": shards, "capacity": capacity, MODE: mode}
