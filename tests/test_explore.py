@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import ipywidgets
+import numpy as np
 import pytest
 from reference.small import pattern, provisioned, scenario
 
 import models
 import sim
-from sim.exploring import Explorer
+from sim.exploring import Explorer, patience
 from sim.exploring.controls import Controls, Knob, controls_of
 from sim.exploring.explorer import INSTALL, busiest_of
 from sim.exploring.picture import DPI, WIDTH_INCHES, panels_of
@@ -98,6 +99,51 @@ def test_the_base_is_the_scenario_itself_and_so_is_a_slider_that_rounds() -> Non
     assert found.at(found.base) is found.scenario
     assert found.at({}) is found.scenario
     assert found.at({"skew": 0.85 + 1e-9}) is found.scenario
+
+
+def test_no_slider_offers_what_no_scenario_can_have() -> None:
+    fields = {
+        "user": {"kind": "zipf", "count": 9, "exponent": 19.8},
+        "shard": {"kind": "uniform", "count": 10**15 // 2 + 1},
+    }
+    table = {"pk": "{user}#{shard}", "mode": "provisioned", "read_capacity": 1, "write_capacity": 30_000}
+    traffic = [{"name": "a", "operation": "PutItem", "rate": 9e8}]
+    found = controls({**DESIGN, "fields": fields, "table": table, "traffic": traffic})
+    assert {knob.name: (knob.low, knob.high) for knob in found.knobs if knob.what != "capacity"} == {
+        "rate": (0, 1e9),
+        "skew": (0, 20),
+        "shards": (1, 1e15),
+    }
+    assert knob(found, "write_capacity").high == 40_000  # the quota of a table
+    for one in found.knobs:
+        assert found.at({one.name: one.low}) != found.at({one.name: one.high})
+
+
+def test_what_is_asked_between_two_steps_of_a_slider_is_what_runs() -> None:
+    found = controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 50}]})
+    assert knob(found, "rate").step == 1
+    assert found.at({"rate": 50.4}).traffic[0].rate == 50.4
+    wide = controls(
+        {**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 50}]}, ranges={"rate": (0, 1e9)}
+    )
+    assert wide.at({"rate": 0}).traffic[0].rate == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "says"),
+    [
+        ({"write_capacity": 50_000, "skew": 1}, r"\Awrite capacity \(units/s\): table.write_capacity: is above the quota"),
+        ({"skew": 21}, r"\Askew \(zipf exponent\): fields.user.exponent: must be a number from 0 to 20"),
+        ({"capacity.by-status": 0.5}, r"\Awrite capacity of by-status \(units/s\): table.gsi\[0\].write_capacity: must be"),
+        # With the index it is above the account's quota.
+        ({"write_capacity": 39_000, "capacity.by-status": 39_000}, r"\Awrite capacity .*: with the indexes it is"),
+    ],
+)  # fmt: skip
+def test_a_position_that_is_no_scenario_names_the_slider(position: dict[str, float | str], says: str) -> None:
+    found = controls({**DESIGN, "account": {"account_write": 60_000}})
+    with pytest.raises(sim.ScenarioError, match=says) as caught:
+        found.at(position)
+    assert "--set" not in str(caught.value)
 
 
 def test_the_rate_scales_every_pattern_and_every_shape() -> None:
@@ -193,6 +239,22 @@ def test_several_fields_of_a_kind_have_sliders_by_their_names() -> None:
     assert document(found, **{"skew.post": 2.0})["fields"]["post"]["exponent"] == 2
 
 
+def test_only_fields_that_keys_use_have_sliders() -> None:
+    fields: dict[str, Any] = {f"zipf-{n}": {"kind": "zipf", "count": 9, "exponent": 1} for n in range(9)}
+    fields |= {f"shard-{n}": {"kind": "uniform", "count": 9} for n in range(3)}
+    fields["hashed"] = {"kind": "hash", "of": "zipf-3", "count": 5}
+    index = {"name": "by-status", "pk": "{zipf-1}#{shard-1}", "read_capacity": 5, "write_capacity": 5}
+    table = {"pk": "{zipf-0}", "mode": "provisioned", "read_capacity": 5, "write_capacity": 5, "gsi": [index]}
+    traffic = [
+        {"name": "a", "operation": "PutItem", "rate": 1},
+        {"name": "b", "operation": "GetItem", "rate": 1, "pk": "{zipf-2}"},
+        {"name": "c", "operation": "GetItem", "rate": 1, "pk": "{hashed}"},
+    ]
+    found = controls({**DESIGN, "fields": fields, "table": table, "traffic": traffic})
+    assert [k.target for k in found.knobs if k.what == "skew"] == ["zipf-0", "zipf-1", "zipf-2", "zipf-3"]
+    assert [k.target for k in found.knobs if k.what == "shards"] == ["shard-1"]
+
+
 def test_without_fields_or_rates_there_are_no_sliders_for_them() -> None:
     one = scenario(
         pattern(rate=None, threads=2, count=9), table=provisioned() | {"pk": "ONE"}, fields={}, level="request"
@@ -212,6 +274,16 @@ def test_a_slider_has_a_hundred_even_steps_and_stands_on_one(start: float) -> No
     assert rate.base / rate.step == pytest.approx(round(rate.base / rate.step), abs=1e-6)
 
 
+@pytest.mark.parametrize("most", [1, 40, 1e4, 1e9])
+@pytest.mark.parametrize("own", [1, 10, 33.3, 600])
+def test_the_own_capacity_lies_on_its_slider_however_much_is_asked_of_it(own: float, most: float) -> None:
+    table = {"pk": "USER#{user}", "mode": "provisioned", "read_capacity": 5, "write_capacity": own}
+    one = sim.from_dict({**DESIGN, "table": table})
+    (found,) = (knob for knob in controls_of(one, {(TABLE, WRITE): most}).knobs if knob.what == "capacity")
+    assert 1 <= found.low <= own <= found.high
+    assert found.dragged_to(found.low + found.step * round((own - found.low) / found.step)) == own
+
+
 def test_ranges_are_what_one_asks_for() -> None:
     found = controls(ranges={"rate": (400, 2000), "shards": (2, 12)})
     assert (knob(found, "rate").low, knob(found, "rate").high) == (400, 2000)
@@ -225,7 +297,19 @@ def test_ranges_are_what_one_asks_for() -> None:
         ({"speed": (0, 1)}, "ranges: there is no slider 'speed'"),
         ({"rate": (600, 0)}, "low below high"),
         ({"rate": (0, float("inf"))}, "low below high"),
+        ({"rate": 5}, r"rate must be two numbers \(low, high\) .*given: 5"),
+        ({"rate": ("a", "b")}, "rate must be two numbers"),
+        ({"rate": "ab"}, "rate must be two numbers"),
+        ({"rate": (0, 1000, 2000)}, "rate must be two numbers"),
+        ({"rate": (False, 1000)}, "rate must be two numbers"),
+        (5, "ranges: must be ends by slider.*given: 5"),
         ({"rate": (0, 400)}, "rate is 500 at the start, not from 0 to 400"),
+        ({"rate": (-1, 4000)}, "rate must lie within 0 to 1,666,666,666.67 "),  # 300 of the 500 are one pattern's
+        ({"rate": (0, 2e9)}, "rate must lie within 0 to"),
+        ({"skew": (-0.1, 1)}, "skew must lie within 0 to 20 "),
+        ({"shards": (0, 12)}, "shards must lie within 1 to 1e15 "),
+        ({"shards": (1.5, 12)}, "shards must have whole numbers"),
+        ({"write_capacity": (0, 700)}, "write_capacity must lie within 1 to 1e9 "),
     ],
 )
 def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]], says: str) -> None:
@@ -240,11 +324,29 @@ def test_a_range_that_cannot_be_is_refused(ranges: dict[str, tuple[float, float]
         ({"shards": 500}, "shards: 500 is not on its slider, 1 to 50"),
         ({"shards": "many"}, "shards: 'many' is not on its slider"),
         ({"mode": "serverless"}, "mode: 'serverless' is none"),
+        ({"mode": "ondemand"}, "mode: 'ondemand' is none of 'provisioned', 'on-demand'; did you mean 'on-demand'"),
+        ({"mode": 5}, "mode: 5 is none of 'provisioned', 'on-demand'$"),
+        ({"mode": np.array([1, 2])}, "is none of"),
+        ({"rate": None}, "rate: None is not on its slider, 0 to 1,500, a number"),
+        ({"rate": True}, "rate: True is not on its slider"),
+        ({"rate": [1]}, "is not on its slider"),
+        ({"rate": np.array([1, 2])}, "is not on its slider"),
+        ({"rate": float("nan")}, "is not on its slider"),
+        ({"rate": 10**400}, "is not on its slider"),
+        ({"shards": 2.5}, "shards: 2.5 is not on its slider, 1 to 50 in whole numbers"),
+        ([1], 'a position must name its sliders, as in {"rate": 500}'),
     ],
 )
 def test_a_position_that_is_on_no_slider_is_refused(position: dict[str, float | str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         controls().named(position)
+
+
+@pytest.mark.parametrize("value", [np.int64(900), np.float32(900), np.float64(900)])
+def test_numbers_of_numpy_are_numbers(value: Any) -> None:
+    found = controls(starts={"rate": value}, ranges={"rate": (np.int64(0), value)})
+    assert knob(found, "rate").high == 900
+    assert found.at(found.named({"rate": value})) == found.at({"rate": 900})
 
 
 # The explorer.
@@ -314,6 +416,20 @@ def test_a_given_scenario_starts_where_it_is_told_to() -> None:
         sim.explore(rate=-1)
 
 
+@pytest.mark.parametrize("what", [5, {"format": 1}, b"file.toml", True])
+def test_what_is_no_scenario_is_refused(what: Any) -> None:
+    with pytest.raises(ValueError, match="scenario: give a Scenario or the path of its file"):
+        sim.explore(what)
+
+
+@pytest.mark.parametrize("value", [None, True, [1], np.array([1, 2])])
+def test_a_move_to_what_is_no_number_leaves_the_sliders(explorer: Explorer, value: Any) -> None:
+    before = explorer.position
+    with pytest.raises(ValueError, match=r"rate: .* is not on its slider"):
+        explorer.move(rate=value)
+    assert explorer.position == before
+
+
 # The widget.
 
 
@@ -335,7 +451,7 @@ def shown(explorer: Explorer) -> bytes:
 
 @pytest.fixture
 def small() -> Explorer:
-    return sim.explore(users=50, duration="5m", ranges={"capacity": (0, 8000)})
+    return sim.explore(users=50, duration="5m", ranges={"capacity": (1, 80_000)})
 
 
 def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
@@ -353,9 +469,10 @@ def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
 
 def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: Explorer) -> None:
     result, before = small.result, shown(small)
-    sliders(small)["write capacity (units/s)"].value = 0
+    sliders(small)["write capacity (units/s)"].value = 50_000  # above the table's quota
     assert "NOT SIMULATED" in said(small)
     assert "table.write_capacity" in said(small)
+    assert small.error.startswith("write capacity (units/s): table.write_capacity: is above the quota")
     assert small.error
     assert (small.result, shown(small)) == (result, before)
     sliders(small)["write capacity (units/s)"].value = 4000
@@ -380,6 +497,24 @@ def test_a_move_from_python_moves_the_sliders_and_runs_once(small: Explorer, mon
     assert (before["rate (requests/s)"].value, before["shards"].value, before["mode"].value) == (4000, 2, "on-demand")
     assert len(runs) == 1
     assert shown(small) == small.picture
+
+
+def test_a_drag_moves_nothing_but_its_own_slider(small: Explorer) -> None:
+    small.move(rate=33.333)  # between two steps
+    sliders(small)["shards"].value = 2
+    assert (small.position["rate"], small.position["shards"]) == (33.333, 2)
+    assert small.scenario.traffic[0].rate == 33.333
+    sliders(small)["rate (requests/s)"].value = 3000
+    sliders(small)["skew (zipf exponent)"].value = 0.1 + 0.2
+    assert (small.position["rate"], small.position["skew"]) == (3000, 0.3)
+
+
+def test_a_slider_dragged_back_to_where_it_began_stands_for_a_value_between_its_steps() -> None:
+    rate = knob(controls({**DESIGN, "traffic": [{"name": "a", "operation": "PutItem", "rate": 100 / 3}]}), "rate")
+    nearest = rate.step * round(rate.base / rate.step)
+    assert nearest != rate.base
+    assert rate.dragged_to(nearest) == rate.base
+    assert rate.dragged_to(nearest + rate.step) == pytest.approx(nearest + rate.step)
 
 
 def test_moves_from_two_threads_end_at_the_newest(small: Explorer) -> None:
@@ -443,3 +578,63 @@ def test_a_fault_of_the_picture_is_not_called_a_wrong_input(monkeypatch: pytest.
     monkeypatch.setattr("sim.exploring.explorer.picture", broken)
     with pytest.raises(ValueError, match="broadcast"):
         explorer.move(rate=100)
+
+
+# Runs that nobody waits for.
+
+
+def request_level(rate: float, **more: Any) -> sim.Scenario:
+    return scenario(pattern(rate=rate, **more), table=provisioned(), duration="1h", level="request")
+
+
+def test_a_run_that_is_too_long_for_sliders_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "run_to_the_end", None)
+    with pytest.raises(sim.ScenarioError, match=r"duration: a run of this is too long for sliders.*30d.*longer tick"):
+        sim.explore(duration="30d")
+    with pytest.raises(sim.ScenarioError, match=r'too long for sliders.*1h.*a lower rate or level = "flow"'):
+        sim.explore(request_level(10_000))
+
+
+def test_a_run_is_estimated_from_ticks_and_partitions_or_from_requests() -> None:
+    one, ten = (scenario(pattern(), table=provisioned() | {"partitions": n}, duration="1h") for n in (1, 10))
+    assert patience.least_seconds(ten) > patience.least_seconds(one) > 3600e-6
+    assert patience.least_seconds(sim.with_overrides(one, {"tick": 10})) == patience.least_seconds(one) / 10
+    full = patience.least_seconds(request_level(100))
+    assert patience.least_seconds(request_level(100, starts="10m", ends="40m")) == pytest.approx(full / 2)
+    assert patience.least_seconds(request_level(100, count=36_000)) == pytest.approx(full / 10)
+
+
+@pytest.mark.parametrize(
+    ("level", "took_s", "says"),
+    [
+        ("flow", 1.1, "after 1.1 s it had simulated 1.7 % of its time"),  # a minute of an hour: 66 s
+        ("flow", 0.9, ""),
+        ("request", 1.1, ""),  # its traffic may be over by now
+        ("request", 5.1, "after 5.1 s it had simulated 1.7 % of its time"),
+    ],
+)
+def test_a_run_is_given_up_when_nobody_waits_for_its_end(
+    monkeypatch: pytest.MonkeyPatch, level: str, took_s: float, says: str
+) -> None:
+    times = iter([0.0, took_s])
+    monkeypatch.setattr(patience, "perf_counter", lambda: next(times, took_s))
+    one = sim.with_overrides(request_level(1), {"level": level})
+    if says:
+        with pytest.raises(sim.ScenarioError, match=says):
+            patience.run(one)
+    else:
+        assert patience.run(one).to_json() == sim.run(one).to_json()
+
+
+def test_a_position_that_takes_too_long_is_told_where_the_verdict_stands(
+    small: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, before = small.result, shown(small)
+    monkeypatch.setattr(patience, "least_seconds", lambda _: 9.0)
+    sliders(small)["rate (requests/s)"].value = 5000
+    assert "NOT SIMULATED" in said(small)
+    assert "too long for sliders, which wait 5 s at most: it would take over 9 s" in said(small)
+    assert (small.result, shown(small)) == (result, before)
+    monkeypatch.undo()
+    sliders(small)["rate (requests/s)"].value = 100
+    assert "NOT SIMULATED" not in said(small)

@@ -181,6 +181,12 @@ def test_the_smallest_scenario_has_the_contracts_defaults() -> None:
     assert scenario.cost.month_hours == 730
 
 
+@pytest.mark.parametrize("path", [5, 0, True, None, b"file.toml", {"format": 1}, 1.5])
+def test_what_is_no_path_is_refused_before_anything_is_opened(path: Any) -> None:
+    with pytest.raises(ScenarioError, match="path: must be the path of a scenario file"):
+        load(path)
+
+
 def test_the_contracts_examples_load() -> None:
     scenario = loads(CONTRACT)
     assert scenario.duration == 5400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
 from sim.exploring.controls import MODE, Controls, Position, Range, controls_of
+from sim.exploring.patience import run
 from sim.exploring.picture import panels_of, picture
 from sim.exploring.words import headline, headline_html, picture_html, position_words, sentences, sentences_html
 from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
-from sim.run import run
 from sim.scenario import Scenario, from_dict, load
+from sim.scenario.base import shown
 
 if TYPE_CHECKING:
     from sim.exploring.widgets import Panel
@@ -67,9 +69,10 @@ def explore(
     Raises
     ------
     ScenarioError
-        The scenario is wrong, or asks for something that is not simulated.
+        The scenario is wrong, asks for something that is not simulated, or takes longer to run than one waits for a slider: 5 s.
     ValueError
-        A range, or a start, of a slider that there is not, or that does not lie on it; or ``users`` or ``duration`` beside a scenario.
+        A range, or a start, of a slider that there is not, or that does not lie on it; or ``users`` or ``duration`` beside a scenario;
+        or what is given is no scenario.
     """
     starts: dict[str, float | str] = {}
     given = {"rate": rate, "skew": skew, "shards": shards, "capacity": capacity, MODE: mode}
@@ -87,6 +90,8 @@ def explore(
         for key, value in (("users", users), ("duration", duration)):
             if value is not None:
                 raise ValueError(f"{key}: is for the table of users; a scenario has its own (given: {value!r})")
+        if not isinstance(scenario, Scenario | str | os.PathLike):
+            raise ValueError(f"scenario: give a Scenario or the path of its file (given: {shown(scenario)})")
         scenario = scenario if isinstance(scenario, Scenario) else load(scenario)
     starts.update({key: value for key, value in given.items() if value is not None})
     return Explorer(scenario, starts=starts, ranges=ranges)
@@ -140,7 +145,7 @@ class Explorer:
         ValueError
             There is no such slider, or no such value on it.
         """
-        moved = self.controls.named({**(position or {}), **named})
+        moved = self.controls.named({} if position is None else position) | self.controls.named(named)
         with self._one_at_a_time:
             self.position = self.position | moved
             if self._panel is not None:

@@ -16,9 +16,9 @@ Panel: TypeAlias = tuple[str, Dimension | None]
 
 DPI = 100
 WIDTH_INCHES = 9.0
-_RATES_INCHES, _PARTITIONS_INCHES = 1.25, 1.65
-_MANY, _OF_MANY = 3, 0.78  # from so many panels on each is lower, so that the sliders stay in view
-_SMALL_POINTS = 8  # of labels beside a panel that is low
+_RATES_INCHES, _PARTITIONS_INCHES = 1.0, 1.3  # low, so that the explanation begins in the window too
+_MANY, _OF_MANY = 3, 0.9  # from so many panels on each is lower, so that the sliders stay in view
+_SMALL_POINTS = 8  # of labels beside panels, which are low
 _ABOVE_INCHES = 0.44  # of each panel: its title, and a legend of up to two lines
 _BELOW_INCHES = 0.5  # of the last: times
 _LEFT, _RIGHT = 0.1, 0.885  # beyond: numbers and their label; the bar of colours
@@ -40,8 +40,7 @@ def picture(result: Result, panels: Sequence[Panel]) -> bytes:
     """PNG of a run. Panels lie at fixed places, for a layout that is worked out anew costs as much as the drawing."""
     from sim.results.plots import Figure, draw_partitions, draw_rates  # brings matplotlib
 
-    many = len(panels) >= _MANY
-    scale = _OF_MANY if many else 1.0
+    scale = _OF_MANY if len(panels) >= _MANY else 1.0
     heights = [scale * (_PARTITIONS_INCHES if dimension is None else _RATES_INCHES) for _, dimension in panels]
     height = sum(heights) + len(panels) * _ABOVE_INCHES + _BELOW_INCHES
     figure = Figure(figsize=(WIDTH_INCHES, height), dpi=DPI)
@@ -53,7 +52,7 @@ def picture(result: Result, panels: Sequence[Panel]) -> bytes:
             draw_partitions(result, axes, resource=resource)
         else:
             draw_rates(result, dimension, axes, resource=resource)
-        for drawn in (axes, *axes.child_axes) if many else ():
+        for drawn in (axes, *axes.child_axes):
             drawn.yaxis.label.set_fontsize(_SMALL_POINTS)
         if number < len(panels) - 1:
             axes.set_xlabel("")

@@ -32,6 +32,7 @@ class Panel:
         self._controls = controls
         self._moved = moved
         self._standing: int | None = None
+        self._position = dict(position)
         self._sliders = {knob.name: _slider(knob, float(position[knob.name]), continuous) for knob in controls.knobs}
         self._turned: dict[str, Any] = dict(self._sliders)
         cells: list[Any] = list(self._sliders.values())
@@ -46,8 +47,8 @@ class Panel:
             label = ipywidgets.Label("mode", layout={"width": _LABEL, "justify_content": "flex-end", "display": "flex"})
             cells.append(ipywidgets.HBox([label, self._turned[MODE]]))
         self._enable(position)
-        for widget in self._turned.values():
-            widget.observe(self._on_move, "value")
+        for key, widget in self._turned.items():
+            widget.observe(lambda change, key=key: self._on_move(key, change["new"]), "value")
         self._picture = ipywidgets.Image(
             format="png", layout={"width": "calc(100% - 4px)", "max_width": f"{_WIDTH_PX}px"}
         )
@@ -66,17 +67,20 @@ class Panel:
 
     @property
     def position(self) -> dict[str, float | str]:
-        """Where the sliders stand."""
-        return {key: widget.value for key, widget in self._turned.items()}
+        """Where the sliders stand. One that was not dragged stands where it was put, also between two of its steps."""
+        return dict(self._position)
 
     def stand(self, position: Position) -> None:
         """Put the sliders where a position is, without telling it as a move."""
         self._standing = get_ident()
         try:
             for key, widget in self._turned.items():
-                widget.value = position[key]
+                widget.value = (
+                    round(float(position[key])) if isinstance(widget, ipywidgets.IntSlider) else position[key]
+                )
         finally:
             self._standing = None
+        self._position = dict(position)
         self._enable(position)
 
     def show(self, picture: bytes, headline: str, sentences: str) -> None:
@@ -85,8 +89,10 @@ class Panel:
         self._picture.value = picture
         self._sentences.value = sentences
 
-    def _on_move(self, _: Any) -> None:
+    def _on_move(self, key: str, value: float | str) -> None:
         if self._standing != get_ident():  # another thread's moves are a user's
+            knob = next((knob for knob in self._controls.knobs if knob.name == key), None)
+            self._position[key] = value if knob is None else knob.dragged_to(float(value))
             self._enable(self.position)
             self._moved()
 
@@ -102,7 +108,7 @@ def _slider(knob: Knob, value: float, continuous: bool) -> Any:
     number = int if knob.whole else float
     kind = ipywidgets.IntSlider if knob.whole else ipywidgets.FloatSlider
     return kind(
-        value=number(value),
+        value=round(value) if knob.whole else float(value),
         min=number(knob.low),
         max=number(knob.high),
         step=number(knob.step),

@@ -50,6 +50,9 @@ def load(
     ScenarioError
         With every problem of the file.
     """
+    if not isinstance(path, str | os.PathLike):  # a whole number would be one of the process's open files
+        sentence = "must be the path of a scenario file"
+        raise ScenarioError([Problem(source="path", path="", message=sentence, value=shown(path))])
     source = str(path).encode("utf-8", "backslashreplace").decode()
     try:
         with open(path, "rb") as file:
