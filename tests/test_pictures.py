@@ -979,3 +979,21 @@ def test_times_and_limits_are_taken_in_words() -> None:
     assert line(by_word, "consumed")[1].tolist() == line(by_number, "consumed")[1].tolist()
     assert line(plots.draw_levels(run_of("burst"), axes(), limit="provisioned"), "depth")[1][0] == 45_000
     assert line(plots.draw_levels(run_of("burst"), axes(), limit="key-range"), "depth")[1][0] == 1000
+
+
+def test_small_multiples_show_the_index_that_refuses() -> None:
+    """One shard against ten of an index by status: the table is idle in both, and the index is where it happens."""
+    pair = {n: f"good-sharded-gsi{tail}" for n, tail in (("one", "-one-shard"), ("ten", ""))}
+    runs = {n: sim.run(sim.with_overrides(models.scenarios.load(name), {"duration": "2m"})) for n, name in pair.items()}
+    comparison = sim.compare(runs)
+    (index,) = [resource for resource in runs["one"].resources if resource != "table"]
+    figure = plots.plot_comparison(comparison)
+    assert f"of {index}" in figure.axes[0].get_ylabel()
+    (consumed,) = [patch for patch in figure.axes[0].patches if patch.get_label() == "consumed"]
+    values, edges, _ = consumed.get_data()  # type: ignore[attr-defined]
+    units = runs["one"].resources[index].lanes[Dimension.WRITE].consumed_units.sum()
+    assert float((values * np.diff(edges)).sum()) == pytest.approx(units)  # edges are seconds in a run of two minutes
+    table = plots.plot_comparison(comparison, resource="table")
+    assert table.axes[0].get_ylabel() == "write units/s"
+    with pytest.raises(ValueError, match="index/none"):
+        plots.plot_comparison(comparison, resource="index/none")

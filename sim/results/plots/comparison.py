@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from sim.limits import CEILING_PER_S
-from sim.names import Dimension, ErrorName
+from sim.names import TABLE, Dimension, ErrorName
 from sim.results.explain import UNTOLD_FRACTION, verdict
 from sim.results.invoice import money
 from sim.results.phrases import amount, name, percent
-from sim.results.plots.arguments import check_axes, check_comparison, check_figure
+from sim.results.plots.arguments import check_axes, check_comparison, check_figure, record_of
 from sim.results.plots.base import (
     CHARACTER_EM,
     CONSUMED_COLOUR,
@@ -66,6 +66,7 @@ _ROW_INCHES = 5.0  # of further rows of small multiples
 _LEGEND_COLUMNS = 5
 _TITLE_CHARACTERS = 12  # of a line beside a bar
 _VERDICT_LINES = 2
+_RESOURCE_CHARACTERS = 22
 _WORDS_FRACTION = 0.13  # of a panel's height: room above the data for a word on capacity that is out of view
 _VERDICT_CHARACTERS_PER_INCH, _TITLE_CHARACTERS_PER_INCH = 13.5, 8.5
 
@@ -132,7 +133,7 @@ def draw_comparison(comparison: Compared, axes: Axes) -> Axes:
     return axes
 
 
-def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figure:
+def plot_comparison(comparison: Compared, figure: Figure | None = None, *, resource: str | None = None) -> Figure:
     """Draw runs side by side: for each a column with its rates above the map of its partitions, with its title and verdict.
 
     What is the same has the same scale in all columns: units per second, and the colours of loads. Of reads and writes those are shown that
@@ -141,18 +142,24 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
     Parameters
     ----------
     figure : drawn on, after what is on it has been cleared; by default a new one, 10 inches wide.
+    resource : the table or index that is shown. None: the index that refused most, where all runs have it and it refused more than the
+        table did in all of them together; else the table.
 
     Raises
     ------
     TypeError
         No comparison, or no Figure.
+    ValueError
+        One of the runs has no such table or index.
     """
     check_comparison(comparison)
     check_figure(figure)
     variants = comparison.variants
+    if resource is None:
+        resource = _most_refusing(variants)
     columns = len(variants) if len(variants) <= COLUMNS_MAX else 2 if len(variants) == 4 else COLUMNS_MAX
     rows = -(-len(variants) // columns)
-    dimensions = _dimensions(variants)
+    dimensions = _dimensions(variants, resource)
     if figure is None:
         height = SIZE_INCHES[1] + _ROW_INCHES * (rows - 1) + 1.6 * (len(dimensions) - 1) * rows
         figure = Picture(figsize=(SIZE_INCHES[0], height), dpi=DPI)
@@ -170,10 +177,10 @@ def plot_comparison(comparison: Compared, figure: Figure | None = None) -> Figur
         row, column = divmod(place, columns)
         *upper, lowest = grid[row * len(heights) : (row + 1) * len(heights), column]
         for dimension, panel in zip(dimensions, upper, strict=True):
-            rates[dimension].append(_small_rates(variant, dimension, panel, entries))
+            rates[dimension].append(_small_rates(variant, dimension, resource, panel, entries))
             panel.set_xlabel("")
             panel.tick_params(labelbottom=False)
-        drawn = draw_map(variant.result, lowest)
+        drawn = draw_map(variant.result, lowest, resource=resource)
         maps.append((lowest, drawn))
         entries.update(zip(drawn.labels, drawn.handles, strict=True))
         _put_name(variant, variant is comparison.cheapest, figure.get_figwidth() / columns, upper[0])
@@ -241,9 +248,21 @@ def _room(axes: Axes, words_points: float, titles: Sequence[str]) -> float:
     return (_TEXT_AT * share + 0.02) / (1 - share)
 
 
-def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
+def _most_refusing(variants: Sequence[Variant]) -> str:
+    """The table, or an index of all runs that refused more than it."""
+    shared = [r for r in variants[0].result.resources if all(r in v.result.resources for v in variants)]
+    events = {
+        resource: sum(
+            float(lane.throttle_events.sum()) for v in variants for lane in v.result.resources[resource].lanes.values()
+        )
+        for resource in shared
+    }
+    return max(shared, key=lambda resource: (events[resource], resource == TABLE))
+
+
+def _dimensions(variants: Sequence[Variant], resource: str) -> list[Dimension]:
     """Reads, writes or both: those that were throttled in any run, else those that came nearer to the partitions' ceilings."""
-    lanes = [(d, lane) for v in variants for d, lane in v.result.table.lanes.items()]
+    lanes = [(d, lane) for v in variants for d, lane in record_of(v.result, resource).lanes.items()]
     throttled = {d for d, lane in lanes if lane.throttle_events.any()}
     if not throttled:
         most = {d: max(float(lane.offered_units.sum()) for of, lane in lanes if of is d) for d in Dimension}
@@ -251,9 +270,11 @@ def _dimensions(variants: Sequence[Variant]) -> list[Dimension]:
     return [d for d in Dimension if d in throttled]
 
 
-def _small_rates(variant: Variant, dimension: Dimension, panel: Axes, entries: dict[str, Any]) -> Axes:
+def _small_rates(variant: Variant, dimension: Dimension, resource: str, panel: Axes, entries: dict[str, Any]) -> Axes:
     """The rates of one run, their legend's entries put with those of the others."""
-    draw_rates(variant.result, dimension, panel)
+    draw_rates(variant.result, dimension, panel, resource=resource)
+    if resource != TABLE:
+        panel.set_ylabel(f"{dimension} units/s\nof {literal(name(resource, longest=_RESOURCE_CHARACTERS))}")
     for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
         entries.setdefault("capacity" if label.startswith("capacity") else label, handle)
     drawn = panel.get_legend()
