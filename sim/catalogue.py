@@ -9,10 +9,10 @@ The engine knows none of them. A package that offers some names an object of the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from sim.errors import Problem, ScenarioError
 from sim.scenario import Scenario
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 GROUP = "ddbsim.scenarios"
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -134,8 +136,20 @@ def _complaint(row: object) -> str:
 
 
 def listed(kind: Kind | None = None) -> list[Listed]:
-    """All that the collections offer, or what is of one kind."""
-    return [row for offer in _offers()[0] for row in offer.rows if kind in (None, row.kind)]
+    """All that the collections offer, or what is of one kind: scenarios, designs, workloads."""
+    kinds = get_args(Kind) if kind is None else (kind,)
+    return [row for one in kinds for offer in _offers()[0] for row in offer.rows if row.kind == one]
+
+
+def partners(row: Listed) -> list[Listed]:
+    """What a design or a workload goes together with: the other kind of its own package."""
+    other = {"design": "workload", "workload": "design"}.get(row.kind)
+    return [one for offer in _offers()[0] if row in offer.rows for one in offer.rows if one.kind == other]
+
+
+def is_shown_by(name: str, row: Listed) -> bool:
+    """Whether this is one of the ids that something is listed under; ids are the same in capitals and without."""
+    return name.casefold() in (id_.casefold() for id_ in row.shows)
 
 
 def find(kind: Kind, name: str) -> Listed | None:
@@ -152,13 +166,7 @@ def scenario_text(name: str) -> str:
         No collection has one of this name, several are listed under this id, or its package does not give its text.
     """
     offer, row = _found("scenario", name)
-    try:
-        text = offer.owner.text(row.name)
-    except Exception as error:
-        raise _broken(offer, f"{row.name} cannot be had: {type(error).__name__}: {error}") from None
-    if not isinstance(text, str):
-        raise _broken(offer, f"{row.name} is no text but a {type(text).__name__}")
-    return text
+    return _given(offer, row.name, str, lambda: offer.owner.text(row.name))
 
 
 def under(design: str, workload: str) -> Scenario:
@@ -187,25 +195,35 @@ def under(design: str, workload: str) -> Scenario:
     if owner is not other:
         message = f"is a workload of another package than the design {names[0]}; only those of one package go together"
         raise ScenarioError([Problem(source=workload, path="", message=message)])
-    return owner.owner.under(names[0], names[1])
+    return _given(owner, " under ".join(names), Scenario, lambda: owner.owner.under(names[0], names[1]))
 
 
-def _broken(offer: _Offer, message: str) -> ScenarioError:
-    return ScenarioError([Problem(source=offer.point, path="", message=message)])
+def _given(offer: _Offer, what: str, kind: type[T], make: Callable[[], T]) -> T:
+    """What a package gives when it is asked; whatever goes wrong there is told as that package's."""
+    try:
+        made = make()
+        message = f"{what} is no {kind.__name__} but a {type(made).__name__}"
+        if isinstance(made, kind):
+            return made
+    except ScenarioError:
+        raise
+    except Exception as error:
+        message = f"{what} cannot be had: {type(error).__name__}: {error}"
+    raise ScenarioError([Problem(source=offer.point, path="", message=message)])
 
 
 def _called(kind: Kind, name: str) -> list[tuple[_Offer, Listed]]:
     """What is called so; or what is listed under this id, if it is the only one."""
     rows = [(offer, row) for offer in _offers()[0] for row in offer.rows if row.kind == kind]
     by_name = [pair for pair in rows if pair[1].name == name]
-    by_id = [pair for pair in rows if name.upper() in pair[1].shows]
+    by_id = [pair for pair in rows if is_shown_by(name, pair[1])]
     return by_name or (by_id if len(by_id) == 1 else [])
 
 
 def _found(kind: Kind, name: str) -> tuple[_Offer, Listed]:
     for pair in _called(kind, name):
         return pair
-    shown_by = [row.name for row in listed(kind) if name.upper() in row.shows]
+    shown_by = [row.name for row in listed(kind) if is_shown_by(name, row)]
     if shown_by:
         message = f"is shown by several {kind}s; name one"
         raise ScenarioError([Problem(source=name, path="", message=message, hint=", ".join(shown_by))])

@@ -291,10 +291,46 @@ def test_rows_that_are_wrong_are_left_out_with_a_word_and_ours_are_not_replaced(
 
 def test_a_text_that_is_no_scenario_is_not_written(installed: Callable[[str], None], folder: Path) -> None:
     installed(f"{__name__}:UNREAD")
-    assert "five is no text but a int" in ddbsim("run", "five").stderr
+    assert "five is no str but a int" in ddbsim("run", "five").stderr
     for name in ("five", "empty"):
         assert ddbsim("new", name).exit_code == 2
     assert list(folder.iterdir()) == []
+
+
+class Failing(Odd):
+    """A collection whose design cannot be made."""
+
+    def listed(self) -> Sequence[sim.Listed]:
+        kinds: tuple[catalogue.Kind, ...] = ("workload", "design", "scenario")
+        return [sim.Listed(kind=kind, name=f"zz-{kind}", shows=("lower-Case",), says="Fails.") for kind in kinds]
+
+    def under(self, design: str, workload: str) -> sim.Scenario:
+        raise RuntimeError("boom")
+
+
+FAILING = Failing()
+
+
+def test_what_fails_in_another_package_is_told_as_its_own(installed: Callable[[str], None]) -> None:
+    installed(f"{__name__}:FAILING")
+    answer = ddbsim("run", "zz-design", "--workload", "zz-workload")
+    assert answer.exit_code == 2
+    assert answer.stderr == f"{__name__}:FAILING: zz-design under zz-workload cannot be had: RuntimeError: boom\n"
+    scenario = ddbsim("run", "zz-scenario")
+    assert scenario.stderr == f"{__name__}:FAILING: zz-scenario cannot be had: KeyError: 'zz-scenario'\n"
+
+
+def test_the_list_has_one_head_for_each_kind_whoever_brings_them(installed: Callable[[str], None]) -> None:
+    installed(f"{__name__}:FAILING")
+    lines = ddbsim("models").stdout.splitlines()
+    assert [line.split(":")[0] for line in lines if line.startswith(("Scenarios", "Designs", "Workloads"))] == [
+        "Scenarios",
+        "Designs",
+        "Workloads",
+    ]
+    said = ddbsim("models", "LOWER-case").stdout
+    assert "ddbsim compare zz-design … --workload zz-workload" in said
+    assert "flash-sale" not in said
 
 
 def test_a_workload_is_the_one_of_the_design_s_own_package(installed: Callable[[str], None]) -> None:

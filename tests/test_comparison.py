@@ -235,3 +235,13 @@ def test_what_a_design_writes_on_top_is_no_other_traffic() -> None:
     one, other = (variant.result.offered for variant in comparison.variants)
     assert other > 1.2 * one
     assert comparison.notes == ()
+
+
+def test_a_run_whose_requests_wait_is_told_by_that_and_not_by_what_it_throttles() -> None:
+    """The adaptive client throttles half a per cent and lets half of its requests wait for ever."""
+    adaptive = sim.run(models.scenarios.load("retry-adaptive"))
+    assert adaptive.throttled_fraction < 0.01
+    legacy = sim.run(models.scenarios.load("retry-legacy"))
+    verdict = compare({"adaptive": adaptive, "legacy": legacy}).verdict
+    assert "nearest is adaptive: leaves 50 % of its requests waiting" in verdict
+    assert "throttles 0.5" not in verdict

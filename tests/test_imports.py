@@ -249,13 +249,19 @@ def test_importing_sim_is_quick_and_leaves_pictures_and_tables_alone() -> None:
         "import sys, time; start = time.process_time(); import sim; took = time.process_time() - start; "
         "print(took, *[name for name in ('matplotlib', 'pandas') if name in sys.modules])"
     )
-    seconds = []
+    bare = code.replace("import sim;", "import numpy, pydantic, simpy;")
+    seconds: dict[str, list[float]] = {code: [], bare: []}
     for _ in range(3):
-        answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
-        took, *heavy = answer.stdout.split()
-        assert heavy == []
-        seconds.append(float(took))
-    assert min(seconds) < 0.5
+        for program, times in seconds.items():
+            answer = subprocess.run(
+                [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True
+            )
+            took, *heavy = answer.stdout.split()
+            assert heavy == []
+            times.append(float(took))
+    # Half a second on the machine where this was written, which is what the three libraries take and as much again; said in their terms,
+    # for another machine is slower.
+    assert min(seconds[code]) < max(0.5, 3.0 * min(seconds[bare]))
 
 
 # The checks themselves: each catches what it is there for.

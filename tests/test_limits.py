@@ -11,9 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sim
 from models.designs import base
+from models.workloads import base as workload_base
 from sim import limits
 from sim.calibration import PARAMETERS, SETS, Calibration, calibrate
+from sim.errors import ScenarioError
+from sim.scenario import leaves
 
 # Fact id of the machine-readable facts → our constant.
 SAME = {
@@ -66,6 +70,12 @@ def test_models_have_the_limits_of_the_simulator() -> None:
     """They stand on the public names of `sim`, which has no limits among them, and so say them again."""
     assert {str(d): room for d, room in limits.ON_DEMAND_INITIAL_PER_S.items()} == base.ROOM_AT_START
     assert base.HEADROOM == limits.ON_DEMAND_HEADROOM_FACTOR
+    assert base.RATE_MAX_PER_S == leaves.RATE_MAX_PER_S
+    traffic = {"name": "w", "operation": "BatchWriteItem", "rate": 1, "batch": workload_base.BATCH_MAX}
+    for batch, allowed in ((workload_base.BATCH_MAX, False), (workload_base.BATCH_MAX + 1, True)):
+        with pytest.raises(ScenarioError) as refusal:  # AWS's own limit is far below, and is told in other words
+            sim.Traffic(**{**traffic, "batch": batch})
+        assert ("whole number" in str(refusal.value)) is allowed
 
 
 def test_an_item_costs_at_most_400_write_units() -> None:

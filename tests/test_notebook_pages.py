@@ -243,3 +243,8 @@ def test_the_sentences_of_a_run_are_a_list_in_a_notebook_and_wrapped_in_print() 
     assert isinstance(explanation[:1], Explanation)
     assert explanation[-1] == "Two."
     assert run_of("flash-sale").explanation == tuple(explain(run_of("flash-sale")))
+
+
+def test_no_word_is_broken_in_print() -> None:
+    sentence = f"Writes to PRODUCT#OF-THE-DAY and to {'K' * 150} move along ever-increasing sort keys. " * 3
+    assert str(Explanation([sentence])).split() == ["-", *sentence.split()]

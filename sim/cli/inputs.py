@@ -65,14 +65,17 @@ def text_of(name: str, workload: str | None, *, of_file: bool = False) -> str:
     if catalogue.find("scenario", name) is None and catalogue.find("design", name) is not None:
         workloads = listed(row.name for row in catalogue.listed("workload"))
         raise wrong(name, "is a design, which runs under a workload: name one with --workload", hint=workloads)
+    known = catalogue.find("scenario", name) is not None
     try:
         return catalogue.scenario_text(name)
     except ScenarioError as error:
-        missing = [
-            replace(one, message=f"no such file, and {one.message}", hint=f"{one.hint}; ddbsim models lists all")
-            for one in error.problems
-        ]
-        raise ScenarioError(missing if of_file else error.problems) from None
+        if known or not of_file:
+            raise
+        first, *rest = error.problems
+        missing = replace(
+            first, message=f"no such file, and {first.message}", hint=f"{first.hint}; ddbsim models lists all"
+        )
+        raise ScenarioError([missing, *rest]) from None
 
 
 def load_runnable(

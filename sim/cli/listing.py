@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from sim.catalogue import Kind, Listed, listed
+from sim.catalogue import Kind, Listed, is_shown_by, listed, partners
 from sim.cli.messages import wrong
 from sim.scenario.base import choices
 
@@ -30,7 +30,7 @@ def found_by(name: str | None) -> list[Listed]:
     rows = listed()
     if name is None:
         return rows
-    found = [row for row in rows if name == row.name or name.upper() in row.shows]
+    found = [row for row in rows if name == row.name or is_shown_by(name, row)]
     if not found:
         known = dict.fromkeys([*(row.name for row in rows), *(id_ for row in rows for id_ in row.shows)])
         raise wrong(name or "''", "no scenario, design or workload has this name or id", hint=choices(name, known))
@@ -62,7 +62,7 @@ def print_one(rows: Sequence[Listed], console: Console) -> None:
     from rich.text import Text
 
     for row in rows:
-        others = [one.name for one in listed("workload" if row.kind == "design" else "design")]
+        others = [one.name for one in partners(row)]
         console.print(Text.assemble((row.name, "bold"), f"  {row.kind}  ", (_ids(row), "cyan")))
         console.print(Text(row.says))
         console.print(Text(_NEXT[row.kind].format(name=row.name, other=others[0] if others else "NAME"), "dim"))

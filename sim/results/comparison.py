@@ -58,8 +58,8 @@ class Comparison:
             return "None can be called the cheapest: the runs are priced in different currencies."
         best = self.cheapest
         if best is None:
-            least = min(self.variants, key=lambda v: (v.result.throttled_fraction, v.result.failed_fraction))
-            return f"None serves its traffic with at most {limit} throttled; nearest is {least.title}: {_shortfall(least)}."
+            least = min(self.variants, key=lambda v: self._worst(v)[0])
+            return f"None serves its traffic with at most {limit} throttled; nearest is {least.title}: {self._worst(least)[1]}."
         rivals = sorted((v for v in self.variants if v.serves and v is not best), key=lambda v: v.first_month)
         equal = [v.title for v in rivals if float(v.first_month) <= float(best.first_month) * (1 + NEARLY_EQUAL)]
         if not rivals:
@@ -75,11 +75,15 @@ class Comparison:
             next_one = f"the next, {rivals[0].title}, costs {extra}{share} more"
             text = f"Cheapest with at most {limit} throttled: {best.title}, {best.cost}; {next_one}"
         cheaper = [
-            f"{v.title} would cost {v.cost}, but {_shortfall(v)}"
+            f"{v.title} would cost {v.cost}, but {self._worst(v)[1]}"
             for v in self.variants
             if not v.serves and v.first_month < best.first_month
         ]
         return "; ".join([text, *cheaper[:2]]) + "."
+
+    def _worst(self, variant: Variant) -> tuple[float, str]:
+        """The largest share for which a run does not serve, with words; the first of equals."""
+        return max(_shortfalls(variant.result, self.max_throttled), key=lambda row: row[0])
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -200,7 +204,7 @@ def compare(
     shown = _titles(labels, results) if by_title else [name(label, longest=_NAME_CHARACTERS) for label in labels]
     return Comparison(
         tuple(
-            Variant(label=label, title=title, result=result, serves=_serves(result, max_throttled))
+            Variant(label=label, title=title, result=result, serves=not _shortfalls(result, max_throttled))
             for label, title, result in zip(labels, shown, results, strict=True)
         ),
         max_throttled,
@@ -234,23 +238,17 @@ def _asked(result: Outcome) -> float:
     return float(sum(result.traffic[name].offered.sum() for name in own))
 
 
-def _serves(result: Outcome, most: float) -> bool:
+def _shortfalls(result: Outcome, most: float) -> list[tuple[float, str]]:
+    """What keeps a run from serving its traffic: shares that are over their limit, and words on them. Nothing where it serves."""
     if not result.offered:
-        return False
-    waiting = result.in_flight / result.offered if result.offered else 0.0
-    return max(result.throttled_fraction, result.failed_fraction) <= most and waiting <= max(most, _OPEN_AT_THE_END)
-
-
-def _shortfall(variant: Variant) -> str:
-    """What a run that does not serve does instead."""
-    result = variant.result
-    if not result.offered:
-        return "has no traffic"
-    if result.throttled_fraction >= max(result.failed_fraction, 1e-12):
-        return f"throttles {percent(result.throttled_fraction)}"
-    if result.failed_fraction > 0:
-        return f"fails {percent(result.failed_fraction)} of its requests"
-    return f"leaves {percent(result.in_flight / result.offered if result.offered else 0.0)} of its requests waiting"
+        return [(1.0, "has no traffic")]
+    waiting = result.in_flight / result.offered
+    rows = (
+        (result.throttled_fraction, most, f"throttles {percent(result.throttled_fraction)}"),
+        (result.failed_fraction, most, f"fails {percent(result.failed_fraction)} of its requests"),
+        (waiting, max(most, _OPEN_AT_THE_END), f"leaves {percent(waiting)} of its requests waiting"),
+    )
+    return [(share, words) for share, limit, words in rows if share > limit]
 
 
 def _latency_ms(variant: Variant, fraction: float) -> float | None:

@@ -26,7 +26,9 @@ class Explanation(tuple[str, ...]):
         return found if isinstance(found, str) else Explanation(found)
 
     def __str__(self) -> str:
-        return "\n".join(textwrap.fill(f"- {text}", _COLUMNS, subsequent_indent="  ") for text in self)
+        # A key is never broken: it is to be copied and searched for.
+        wrapped = textwrap.TextWrapper(_COLUMNS, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        return "\n".join(wrapped.fill(f"- {text}") for text in self)
 
     def _repr_html_(self) -> str:
         return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in self)}</ul>"
