@@ -50,7 +50,7 @@ FileArgument = Annotated[
 FilesArgument = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...", help="Two or more scenario files or names; with --workload, designs.", show_default=False
+        metavar="FILE...", help="Scenario files or names; with --workload, designs.", show_default=False
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else on it.")]
