@@ -416,6 +416,37 @@ def test_a_given_scenario_starts_where_it_is_told_to() -> None:
         sim.explore(rate=-1)
 
 
+def test_a_start_is_run_instead_of_the_scenario_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, runs = sim.from_dict(DESIGN), []
+    own = sim.explore(one)
+    monkeypatch.setattr(sys.modules[Explorer.__module__], "run", lambda made: runs.append(made) or sim.run(made))
+    explorer = sim.explore(one, rate=own.position["rate"] / 10, shards=60)
+    assert runs == [explorer.scenario] == [own.controls.at(explorer.position)]
+    assert [knob.name for knob in explorer.controls.knobs] == [knob.name for knob in own.controls.knobs]
+    # The ends are those that the scenario has at its own rate, but for chance.
+    ends, own_ends = ([k.high for k in e.controls.knobs if k.what == "capacity"] for e in (explorer, own))
+    assert ends == pytest.approx(own_ends, rel=0.5)  # rounded up to the next of ten in a decade
+    runs.clear()
+    still = sim.explore(one, rate=0)
+    assert runs == [one, still.scenario]  # where nobody asks, nobody knows which capacities there are
+    assert [knob.name for knob in still.controls.knobs] == [knob.name for knob in own.controls.knobs]
+
+
+def test_a_scenario_that_is_too_long_can_start_at_a_lower_rate() -> None:
+    long = request_level(10_000)
+    with pytest.raises(sim.ScenarioError, match="a lower rate"):
+        sim.explore(long)
+    assert sim.explore(long, rate=1).scenario.traffic[0].rate == 1
+
+
+def test_a_start_that_cannot_be_is_a_wrong_scenario_with_and_without_one() -> None:
+    users = sim.explore(users=50, duration="5m").scenario
+    for wrong in (lambda: sim.explore(capacity=60_000), lambda: sim.explore(users, capacity=60_000)):
+        with pytest.raises(sim.ScenarioError, match="table.write_capacity: is above the quota") as told:
+            wrong()
+        assert [problem.path for problem in told.value.problems] == ["table.write_capacity"]
+
+
 @pytest.mark.parametrize("what", [5, {"format": 1}, b"file.toml", True])
 def test_what_is_no_scenario_is_refused(what: Any) -> None:
     with pytest.raises(ValueError, match="scenario: give a Scenario or the path of its file"):

@@ -19,6 +19,7 @@ from sim.names import TABLE, Dimension, Mode
 from sim.results.result import Result
 from sim.scenario import Scenario, from_dict, load
 from sim.scenario.base import shown
+from sim.scenario.leaves import as_number
 
 if TYPE_CHECKING:
     from sim.exploring.widgets import Panel
@@ -117,25 +118,23 @@ class Explorer:
         self, scenario: Scenario, *, starts: Position | None = None, ranges: Mapping[str, Range] | None = None
     ) -> None:
         began = time.perf_counter()
-        self.result: Result = run(scenario)
         # JupyterLab may hand a slider's moves to another thread than the one that runs cells: one update at a time.
         self._one_at_a_time = Lock()
+        starts = starts or {}
+        early, factor = _early(scenario, starts)
+        self.result: Result = run(early)
         self._is_fluent = time.perf_counter() - began < FLUENT_S
-        busiest = busiest_of(self.result)
+        busiest = {lane: factor * most for lane, most in busiest_of(self.result).items()}
         self.controls: Controls = controls_of(scenario, busiest, ranges=ranges, starts=starts)
-        self.position: dict[str, float | str] = self.controls.base | self.controls.named(starts or {})
+        self.position: dict[str, float | str] = self.controls.base | self.controls.named(starts)
         self._panels = panels_of(list(busiest))
         self._panel: Panel | None = None
         self._panel_is_missing = False
         self.error = ""
-        self.picture = b""
-        if self.position == self.controls.base:
-            self.picture = picture(self.result, self._panels)
-            self.seconds = time.perf_counter() - began
-        else:
-            self._update()
-            if not self.picture:
-                raise ValueError(self.error)
+        at = self.controls.at(self.position)
+        result = self.result if at == early else run(at)
+        self.result, self.picture = result, picture(result, self._panels)
+        self.seconds = time.perf_counter() - began
 
     def move(self, position: Position | None = None, /, **named: float | str) -> None:
         """Move sliders from Python: ``explorer.move(rate=5000, shards=4)``, or ``explorer.move({"skew.user": 1.2})``.
@@ -223,6 +222,20 @@ class Explorer:
             data["text/plain"] = f"{INSTALL}\n{data['text/plain']}"
             return data
         return {**widget._repr_mimebundle_(), **data}
+
+
+def _early(scenario: Scenario, starts: Position) -> tuple[Scenario, float]:
+    """What can be run before it is known which capacities there are, and the factor from its busiest period to the scenario's own.
+
+    It is the scenario at its start, but for a capacity or another mode: one that is too long at its own rate need not be so at the start's.
+    """
+    controls = controls_of(scenario, {}, starts=starts)
+    position = {knob.name: starts[knob.name] for knob in controls.knobs if knob.name in starts}
+    if as_number(position.get("rate")) == 0:  # tells nothing of which resources have traffic
+        del position["rate"]
+    position = controls.named(position)
+    rate = position.get("rate")
+    return controls.at(position), float(controls.base["rate"]) / float(rate) if rate else 1.0
 
 
 def busiest_of(result: Result) -> dict[tuple[str, Dimension], float]:
