@@ -607,8 +607,10 @@ def test_a_fault_of_the_picture_is_not_called_a_wrong_input(monkeypatch: pytest.
         raise ValueError("operands could not be broadcast")
 
     monkeypatch.setattr("sim.exploring.explorer.picture", broken)
+    result, before = explorer.result, explorer.picture
     with pytest.raises(ValueError, match="broadcast"):
         explorer.move(rate=100)
+    assert (explorer.result, explorer.picture) == (result, before)
 
 
 # Runs that nobody waits for.

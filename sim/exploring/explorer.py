@@ -133,7 +133,8 @@ class Explorer:
         self.error = ""
         at = self.controls.at(self.position)
         result = self.result if at == early else run(at)
-        self.result, self.picture = result, picture(result, self._panels)
+        self.picture = picture(result, self._panels)
+        self.result = result
         self.seconds = time.perf_counter() - began
 
     def move(self, position: Position | None = None, /, **named: float | str) -> None:
@@ -159,8 +160,8 @@ class Explorer:
         except InputError as error:  # anything else is a fault of the program, and is not hidden
             self.error = str(error)
         else:
-            self.result, self.error = result, ""
-            self.picture = picture(result, self._panels)
+            drawn = picture(result, self._panels)  # first: a result never stands beside another one's picture
+            self.result, self.picture, self.error = result, drawn, ""
         self.seconds = time.perf_counter() - began
         if self._panel is not None:
             self._panel.show(self.picture, headline_html(self.result, self.error), sentences_html(self.result))
