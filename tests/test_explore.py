@@ -6,6 +6,7 @@ import builtins
 import struct
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -495,7 +496,20 @@ def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
     assert small.scenario.fields["shard"].count == 4  # type: ignore[union-attr]
     assert shown(small) == small.picture != before
     assert said(small) != told
-    assert sliders(small)["rate (requests/s)"].continuous_update
+
+
+def test_sliders_follow_a_drag_from_the_first_quick_update_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of processor time, of which each update looks at its first and last."""
+    seconds = iter([0.0, 2.0, 2.0, 2.6, 2.6, 3.0, 3.0, 9.0])
+    monkeypatch.setattr(sys.modules[Explorer.__module__], "run", sim.run)  # looks at no clock
+    monkeypatch.setattr(time, "process_time", lambda: next(seconds))
+    explorer = sim.explore(users=50, duration="5m")
+    rate = sliders(explorer)["rate (requests/s)"]
+    follows = [rate.continuous_update]
+    for moved in (100, 200, 300):  # 0.6 s, 0.4 s, and one that other work has slowed down
+        explorer.move(rate=moved)
+        follows.append(rate.continuous_update)
+    assert follows == [False, False, True, True]
 
 
 def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: Explorer) -> None:
