@@ -443,7 +443,7 @@ def test_a_scenario_that_is_too_long_can_start_at_a_lower_rate() -> None:
 def test_a_start_that_cannot_be_is_a_wrong_scenario_with_and_without_one() -> None:
     users = sim.explore(users=50, duration="5m").scenario
     for wrong in (lambda: sim.explore(capacity=60_000), lambda: sim.explore(users, capacity=60_000)):
-        with pytest.raises(sim.ScenarioError, match="table.write_capacity: is above the quota") as told:
+        with pytest.raises(sim.ScenarioError, match=r"table\.write_capacity: is above the quota") as told:
             wrong()
         assert [problem.path for problem in told.value.problems] == ["table.write_capacity"]
 
