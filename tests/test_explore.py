@@ -6,6 +6,7 @@ import builtins
 import struct
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -416,6 +417,37 @@ def test_a_given_scenario_starts_where_it_is_told_to() -> None:
         sim.explore(rate=-1)
 
 
+def test_a_start_is_run_instead_of_the_scenario_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, runs = sim.from_dict(DESIGN), []
+    own = sim.explore(one)
+    monkeypatch.setattr(sys.modules[Explorer.__module__], "run", lambda made: runs.append(made) or sim.run(made))
+    explorer = sim.explore(one, rate=own.position["rate"] / 10, shards=60)
+    assert runs == [explorer.scenario] == [own.controls.at(explorer.position)]
+    assert [knob.name for knob in explorer.controls.knobs] == [knob.name for knob in own.controls.knobs]
+    # The ends are those that the scenario has at its own rate, but for chance.
+    ends, own_ends = ([k.high for k in e.controls.knobs if k.what == "capacity"] for e in (explorer, own))
+    assert ends == pytest.approx(own_ends, rel=0.5)  # rounded up to the next of ten in a decade
+    runs.clear()
+    still = sim.explore(one, rate=0)
+    assert runs == [one, still.scenario]  # where nobody asks, nobody knows which capacities there are
+    assert [knob.name for knob in still.controls.knobs] == [knob.name for knob in own.controls.knobs]
+
+
+def test_a_scenario_that_is_too_long_can_start_at_a_lower_rate() -> None:
+    long = request_level(10_000)
+    with pytest.raises(sim.ScenarioError, match="a lower rate"):
+        sim.explore(long)
+    assert sim.explore(long, rate=1).scenario.traffic[0].rate == 1
+
+
+def test_a_start_that_cannot_be_is_a_wrong_scenario_with_and_without_one() -> None:
+    users = sim.explore(users=50, duration="5m").scenario
+    for wrong in (lambda: sim.explore(capacity=60_000), lambda: sim.explore(users, capacity=60_000)):
+        with pytest.raises(sim.ScenarioError, match=r"table\.write_capacity: is above the quota") as told:
+            wrong()
+        assert [problem.path for problem in told.value.problems] == ["table.write_capacity"]
+
+
 @pytest.mark.parametrize("what", [5, {"format": 1}, b"file.toml", True])
 def test_what_is_no_scenario_is_refused(what: Any) -> None:
     with pytest.raises(ValueError, match="scenario: give a Scenario or the path of its file"):
@@ -464,7 +496,20 @@ def test_a_slider_moves_picture_and_verdict(small: Explorer) -> None:
     assert small.scenario.fields["shard"].count == 4  # type: ignore[union-attr]
     assert shown(small) == small.picture != before
     assert said(small) != told
-    assert sliders(small)["rate (requests/s)"].continuous_update
+
+
+def test_sliders_follow_a_drag_from_the_first_quick_update_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of processor time, of which each update looks at its first and last."""
+    seconds = iter([0.0, 2.0, 2.0, 2.6, 2.6, 3.0, 3.0, 9.0])
+    monkeypatch.setattr(sys.modules[Explorer.__module__], "run", sim.run)  # looks at no clock
+    monkeypatch.setattr(time, "process_time", lambda: next(seconds))
+    explorer = sim.explore(users=50, duration="5m")
+    rate = sliders(explorer)["rate (requests/s)"]
+    follows = [rate.continuous_update]
+    for moved in (100, 200, 300):  # 0.6 s, 0.4 s, and one that other work has slowed down
+        explorer.move(rate=moved)
+        follows.append(rate.continuous_update)
+    assert follows == [False, False, True, True]
 
 
 def test_a_position_that_is_no_scenario_is_told_where_the_verdict_stands(small: Explorer) -> None:
@@ -576,8 +621,10 @@ def test_a_fault_of_the_picture_is_not_called_a_wrong_input(monkeypatch: pytest.
         raise ValueError("operands could not be broadcast")
 
     monkeypatch.setattr("sim.exploring.explorer.picture", broken)
+    result, before = explorer.result, explorer.picture
     with pytest.raises(ValueError, match="broadcast"):
         explorer.move(rate=100)
+    assert (explorer.result, explorer.picture) == (result, before)
 
 
 # Runs that nobody waits for.
@@ -604,20 +651,21 @@ def test_a_run_is_estimated_from_ticks_and_partitions_or_from_requests() -> None
     assert patience.least_seconds(request_level(100, count=36_000)) == pytest.approx(full / 10)
 
 
+@pytest.mark.parametrize("level", ["flow", "request"])
 @pytest.mark.parametrize(
-    ("level", "took_s", "says"),
+    ("looks_s", "says"),
     [
-        ("flow", 1.1, "after 1.1 s it had simulated 1.7 % of its time"),  # a minute of an hour: 66 s
-        ("flow", 0.9, ""),
-        ("request", 1.1, ""),  # its traffic may be over by now
-        ("request", 5.1, "after 5.1 s it had simulated 1.7 % of its time"),
+        ([4.8], ""),  # a slow set-up, and a quick rest: 4.8 s at the first look, and at all that follow
+        ([1.1, 2.2, 3.3, 4.4], ""),  # ticks that are slow until a cache is warm
+        ([5.1], "after 5.1 s it had simulated 1.7 % of its time"),  # a minute of an hour
+        ([1.1, 2.2, 5.1], "after 5.1 s it had simulated 5 % of its time"),
     ],
 )
-def test_a_run_is_given_up_when_nobody_waits_for_its_end(
-    monkeypatch: pytest.MonkeyPatch, level: str, took_s: float, says: str
+def test_a_run_is_given_up_when_it_has_taken_too_long(
+    monkeypatch: pytest.MonkeyPatch, level: str, looks_s: list[float], says: str
 ) -> None:
-    times = iter([0.0, took_s])
-    monkeypatch.setattr(patience, "perf_counter", lambda: next(times, took_s))
+    times = iter([0.0, *looks_s])
+    monkeypatch.setattr(patience, "process_time", lambda: next(times, looks_s[-1]))
     one = sim.with_overrides(request_level(1), {"level": level})
     if says:
         with pytest.raises(sim.ScenarioError, match=says):

@@ -83,6 +83,11 @@ class Panel:
         self._position = dict(position)
         self._enable(position)
 
+    def follow(self, continuous: bool) -> None:
+        """Tell moves while a slider is dragged, or when it is let go."""
+        for slider in self._sliders.values():
+            slider.continuous_update = continuous
+
     def show(self, picture: bytes, headline: str, sentences: str) -> None:
         """Replace the picture and what is said of it, as HTML."""
         self._headline.value = headline
