@@ -49,9 +49,7 @@ FileArgument = Annotated[
 ]
 FilesArgument = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="FILE...", help="Scenario files or names; with --workload, designs.", show_default=False
-    ),
+    typer.Argument(metavar="FILE...", help="Scenario files or names; with --workload, designs.", show_default=False),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else on it.")]
 SetOption = Annotated[
