@@ -41,18 +41,19 @@ def print_listing(rows: Sequence[Listed], console: Console) -> None:
     """One line for each, by kind and id: on a terminal its title, as far as there is room; elsewhere all that is said of it."""
     from rich.text import Text
 
-    ids = max((len(_ids(row)) for row in rows), default=0)
-    names = max((len(row.name) for row in rows), default=0)
     for kind, of_kind in groupby(rows, key=lambda row: row.kind):
         console.print(Text(_HEADS[kind], "bold"))
-        for row in of_kind:
+        listed_here = list(of_kind)
+        names = max(len(row.name) for row in listed_here) + 2
+        ids = max(len(_ids(row)) for row in listed_here)
+        ids += 2 if ids else 0
+        for row in listed_here:
+            name, shown_by = f"{row.name:{names}}", f"{_ids(row):{ids}}"
             if console.is_terminal:
-                line = Text.assemble(
-                    f"{row.name:{names}}  ", (f"{_ids(row):{ids}}", "cyan"), f"  {row.title or row.says}"
-                )
+                line = Text.assemble(name, (shown_by, "cyan"), row.title or row.says)
                 console.print(line, no_wrap=True, overflow="ellipsis")
             else:
-                console.out(f"{row.name:{names}}  {_ids(row):{ids}}  {row.says}", highlight=False)
+                console.out(f"{name}{shown_by}{row.says}", highlight=False)
         console.print()
     console.print(Text("All that is said of one: ddbsim models NAME", "dim"))
 
