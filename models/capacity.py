@@ -22,7 +22,7 @@ MADE = MappingProxyType(
 )
 
 # What a table has in one of the modes only.
-_MODE_OF = MappingProxyType(
+MODE_OF = MappingProxyType(
     {
         **dict.fromkeys(("read_capacity", "write_capacity", "autoscaling"), "provisioned"),
         **dict.fromkeys(("max_read", "max_write", "previous_peak_read", "previous_peak_write"), "on-demand"),
@@ -55,10 +55,10 @@ def capacity_of(design: Design, workload: Workload, given: Mapping[str, Any]) ->
     capacity.pop("mode", None)
     for key, value in capacity.items():
         mode = own.get("mode")
-        if value is not None and mode in _TOGETHER and _MODE_OF.get(key, mode) != mode:
+        if value is not None and mode in _TOGETHER and MODE_OF.get(key, mode) != mode:
             raise ValueError(
-                f"{key} = {shown(value)}: is of a table with mode={_MODE_OF[key]!r}, and that of {workload.name} has {mode!r}: "
-                f"give the mode, and all of its capacity: {_TOGETHER[_MODE_OF[key]]}"
+                f"{key} = {shown(value)}: is of a table with mode={MODE_OF[key]!r}, and that of {workload.name} has {mode!r}: "
+                f"give the mode, and all of its capacity: {_TOGETHER[MODE_OF[key]]}"
             )
     return {**own, **capacity}
 

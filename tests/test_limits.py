@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sim
+from models import capacity
 from models.designs import base
 from models.workloads import base as workload_base
 from sim import limits
 from sim.calibration import PARAMETERS, SETS, Calibration, calibrate
 from sim.errors import ScenarioError
 from sim.scenario import leaves
+from sim.scenario.table import KEYS_OF_MODE
 
 # Fact id of the machine-readable facts → our constant.
 SAME = {
@@ -71,6 +73,7 @@ def test_models_have_the_limits_of_the_simulator() -> None:
     assert {str(d): room for d, room in limits.ON_DEMAND_INITIAL_PER_S.items()} == base.ROOM_AT_START
     assert base.HEADROOM == limits.ON_DEMAND_HEADROOM_FACTOR
     assert base.RATE_MAX_PER_S == leaves.RATE_MAX_PER_S
+    assert {key: str(mode) for mode, keys in KEYS_OF_MODE.items() for key in keys} == capacity.MODE_OF
     traffic = {"name": "w", "operation": "BatchWriteItem", "rate": 1, "batch": workload_base.BATCH_MAX}
     for batch, allowed in ((workload_base.BATCH_MAX, False), (workload_base.BATCH_MAX + 1, True)):
         with pytest.raises(ScenarioError) as refusal:  # AWS's own limit is far below, and is told in other words

@@ -19,7 +19,8 @@ from sim.scenario.fields import EXPONENT_MAX, HashField, UniformField, ZipfField
 from sim.scenario.leaves import COUNT_MAX, RATE_MAX_PER_S, as_number, plain
 from sim.scenario.overrides import parse_path
 from sim.scenario.rates import digits, peak_per_s, scaled
-from sim.scenario.table import holders
+from sim.scenario.sections import Event
+from sim.scenario.table import KEYS_OF_MODE, holders
 
 MODE = "mode"
 
@@ -157,17 +158,12 @@ class Controls:
         if mode is self.scenario.table.mode:
             return
         yield "table.mode", str(mode)
-        gone = ["max_read", "max_write"]
-        if mode is Mode.ON_DEMAND:
-            gone = ["read_capacity", "write_capacity", "autoscaling"]
-        for resource in holders(self.scenario.table):
-            for key in gone:
-                yield f"{self._path(resource)}.{key}", None
+        for resource, own in holders(self.scenario.table).items():
+            for key in KEYS_OF_MODE[self.scenario.table.mode]:
+                if key in type(own).model_fields:
+                    yield f"{self._path(resource)}.{key}", None
             if mode is Mode.PROVISIONED:
                 yield from ((f"{self._path(resource)}.{d}_capacity", 1) for d in Dimension)
-        if mode is Mode.PROVISIONED:
-            yield "table.previous_peak_read", None
-            yield "table.previous_peak_write", None
 
     def _changes(self, knob: Knob, value: float) -> Iterator[tuple[str, Any]]:
         if knob.what == "rate":
@@ -365,7 +361,7 @@ def _of_slider(problem: Problem, turned: Mapping[str, str]) -> Problem:
 
 
 def _modes(scenario: Scenario) -> tuple[Mode, ...]:
-    keys = ("mode", "read_capacity", "write_capacity", "max_read", "max_write")
+    keys = ("mode", *(key for of_mode in KEYS_OF_MODE.values() for key in of_mode if key in Event.model_fields))
     changes = any(getattr(event, key) is not None for event in scenario.event for key in keys)
     measured = any(alarm.of_provisioned for alarm in scenario.alarm)
     only = changes or measured or scenario.admission is not AdmissionPolicy.INSTANT

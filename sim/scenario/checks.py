@@ -28,7 +28,7 @@ from sim.scenario.fields import (
 from sim.scenario.metrics import METRIC_KINDS, Split, divides_minutes
 from sim.scenario.rates import CsvRate
 from sim.scenario.sections import Account, Alarm, Cost, Event
-from sim.scenario.table import Table, index_names, unknown_index
+from sim.scenario.table import KEYS_OF_MODE, Table, index_names, unknown_index
 from sim.scenario.templates import fields_of
 from sim.scenario.traffic import Action, Traffic
 from sim.units import items_per_page
@@ -517,9 +517,9 @@ def _twice(together: Sequence[tuple[int, Event]]) -> Refused:
     return wrong
 
 
+# What an event can set of it.
 _OF_MODE: Mapping[Mode, tuple[str, ...]] = {
-    Mode.PROVISIONED: ("read_capacity", "write_capacity"),
-    Mode.ON_DEMAND: ("max_read", "max_write"),
+    mode: tuple(key for key in keys if key in Event.model_fields) for mode, keys in KEYS_OF_MODE.items()
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import model_validator
@@ -29,6 +31,14 @@ from sim.scenario.templates import parse_template
 
 PARTITIONS_MAX = 100_000
 REPLICAS_MAX = 50
+
+# What a table has in one of the modes only, and an index as far as it has these keys.
+KEYS_OF_MODE: Mapping[Mode, tuple[str, ...]] = MappingProxyType(
+    {
+        Mode.PROVISIONED: ("read_capacity", "write_capacity", "autoscaling"),
+        Mode.ON_DEMAND: ("max_read", "max_write", "previous_peak_read", "previous_peak_write"),
+    }
+)
 
 Refused = list[tuple[Place, Any, Any]]
 Partitions = Annotated[int, whole(1, PARTITIONS_MAX, "partitions")]
@@ -193,17 +203,13 @@ def _key_too_long(pk: str | None, sk: str | None) -> Refused:
 
 def _capacities(resource: Table | Gsi, mode: Mode, place: Place) -> Refused:
     wrong: Refused = []
-    only_on_demand = ["max_read", "max_write", "previous_peak_read", "previous_peak_write"]
-    only_provisioned = ["read_capacity", "write_capacity", "autoscaling"]
     if mode is Mode.PROVISIONED:
         for key in ("read_capacity", "write_capacity"):
             if getattr(resource, key) is None:
                 sentence = "is required in provisioned mode: units per second, at least 1"
                 wrong.append(((*place, key), None, refusal(sentence)))
-        refused, other = only_on_demand, Mode.ON_DEMAND
-    else:
-        refused, other = only_provisioned, Mode.PROVISIONED
-    for key in refused:
+    other = Mode.ON_DEMAND if mode is Mode.PROVISIONED else Mode.PROVISIONED
+    for key in KEYS_OF_MODE[other]:
         if getattr(resource, key, None) is not None:
             sentence = f'is for mode = "{other}" only; this table is {mode}'
             wrong.append(((*place, key), getattr(resource, key), refusal(sentence)))
