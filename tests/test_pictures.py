@@ -903,7 +903,12 @@ def test_each_function_returns_the_axes_that_it_was_given() -> None:
 def test_the_public_door_has_every_picture() -> None:
     drawn = {"comparison", "levels", "partitions", "rates", "ring", "shards"}
     made = {"plot_run", "plot_comparison", "save_run", "save_comparison"}
-    assert set(plots.__all__) == {f"draw_{name}" for name in drawn} | made | {"figure", "Figure", "band_places"}
+    assert set(plots.__all__) == {f"draw_{name}" for name in drawn} | made | {
+        "figure",
+        "Figure",
+        "Picture",
+        "band_places",
+    }
     assert all(callable(getattr(plots, name)) for name in plots.__all__)
 
 

@@ -38,12 +38,12 @@ def panels_of(busy: Sequence[tuple[str, Dimension]]) -> tuple[Panel, ...]:
 
 def picture(result: Result, panels: Sequence[Panel]) -> bytes:
     """PNG of a run. Panels lie at fixed places, for a layout that is worked out anew costs as much as the drawing."""
-    from sim.results.plots import Figure, draw_partitions, draw_rates  # brings matplotlib
+    from sim.results.plots import Picture, draw_partitions, draw_rates  # brings matplotlib
 
     scale = _OF_MANY if len(panels) >= _MANY else 1.0
     heights = [scale * (_PARTITIONS_INCHES if dimension is None else _RATES_INCHES) for _, dimension in panels]
     height = sum(heights) + len(panels) * _ABOVE_INCHES + _BELOW_INCHES
-    figure = Figure(figsize=(WIDTH_INCHES, height), dpi=DPI)
+    figure = Picture(figsize=(WIDTH_INCHES, height), dpi=DPI)
     bottom = height
     for number, (resource, dimension) in enumerate(panels):
         bottom -= _ABOVE_INCHES + heights[number]

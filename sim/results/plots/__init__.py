@@ -6,7 +6,7 @@ needed and nothing global changes.
 
 from __future__ import annotations
 
-from sim.results.plots.base import Figure, figure
+from sim.results.plots.base import Figure, Picture, figure
 from sim.results.plots.comparison import draw_comparison, plot_comparison, save_comparison
 from sim.results.plots.levels import draw_levels
 from sim.results.plots.partitions import band_places, draw_partitions
@@ -17,6 +17,7 @@ from sim.results.plots.shards import draw_shards
 
 __all__ = [
     "Figure",
+    "Picture",
     "band_places",
     "draw_comparison",
     "draw_levels",
