@@ -73,7 +73,6 @@ def explore(
         A range, or a start, of a slider that there is not, or that does not lie on it; or ``users`` or ``duration`` beside a scenario;
         or what is given is no scenario.
     """
-    starts: dict[str, float | str] = {}
     given = {"rate": rate, "skew": skew, "shards": shards, "capacity": capacity, MODE: mode}
     if scenario is None:
         scenario = _users_table(
@@ -92,7 +91,7 @@ def explore(
         if not isinstance(scenario, Scenario | str | os.PathLike):
             raise ValueError(f"scenario: give a Scenario or the path of its file (given: {shown(scenario)})")
         scenario = scenario if isinstance(scenario, Scenario) else load(scenario)
-    starts.update({key: value for key, value in given.items() if value is not None})
+    starts = {key: value for key, value in given.items() if value is not None}
     return Explorer(scenario, starts=starts, ranges=ranges)
 
 
