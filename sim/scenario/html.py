@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
+from sim.errors import printable
 from sim.names import Level, Mode
 from sim.scenario.autoscaling import Autoscaling
 from sim.scenario.rates import CsvRate, DiurnalRate, RampRate, Rate, SpikeRate, StepsRate
@@ -23,8 +24,7 @@ _NUMBER = "text-align:right;vertical-align:top"
 
 def shown(text: str, longest: int = TEXT_CHARACTERS_MAX) -> str:
     """Any text as HTML on one line: escaped, control characters as such, a very long one cut."""
-    signs = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-    return escape(signs if len(signs) <= longest else f"{signs[: longest - 1]}…")
+    return escape(printable(printable(text), longest))  # cut by what is shown, escapes included
 
 
 def table(
